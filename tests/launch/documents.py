@@ -3,11 +3,10 @@
 
 """The blocks of code in documents, and the commands that a shell makes of them.
 
-As a program, it is a program of this project up to where flags have been read:
+As a program, it runs a program of this project in the folder that the variable
+`RUN_IN` names:
 
   python -m tests.launch.documents launch.train semifl --num_labeled=50
-
-Where the variable `RUN_IN` names a folder, the program is run there instead.
 """
 
 import ast
@@ -22,11 +21,8 @@ import sys
 import textwrap
 from typing import Any, NamedTuple
 
-from absl import app
-
 from tff_semifl import settings
 from tff_semifl.cli import command_line
-from tff_semifl.cli import program
 
 _BLOCK = re.compile(
   r'(?<=\n\n)(?:    .*\n|\n(?=    ))+|^```\w*\n[^`]*```$', re.MULTILINE
@@ -116,10 +112,11 @@ def find_commands(block: Block, folder: pathlib.Path) -> list[list[str]]:
     ValueError: If the block ends with an error, such as an unset variable.
   """
   programs = folder / 'programs'
-  programs.mkdir(exist_ok=True)
-  for name in _PROGRAMS:
-    (programs / name).write_text(_RECORDER)
-    (programs / name).chmod(0o755)
+  if not programs.exists():
+    programs.mkdir()
+    for name in _PROGRAMS:
+      (programs / name).write_text(_RECORDER)
+      (programs / name).chmod(0o755)
   record = programs / 'record'
   record.write_text('')
   completed = subprocess.run(
@@ -160,19 +157,7 @@ def parse(
   return command_line.parse(create, arguments, '', takes=takes)
 
 
-def _parse_with_absl(
-  main: Callable[..., None], argv: Sequence[str] | None = None
-) -> None:
-  """Parses flags as `absl.app.run` does before it calls `main`."""
-  del main
-  app.parse_flags_with_usage(sys.argv if argv is None else argv)
-
-
 if __name__ == '__main__':
-  if 'RUN_IN' in os.environ:
-    os.chdir(os.environ['RUN_IN'])
-  else:
-    app.run = _parse_with_absl
-    program.run = parse
+  os.chdir(os.environ['RUN_IN'])
   sys.argv = sys.argv[1:]
   runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)

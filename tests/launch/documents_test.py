@@ -17,6 +17,8 @@ import shutil
 import sys
 from unittest import mock
 
+from absl import app
+from absl import flags
 from absl.testing import absltest
 import numpy as np
 import PIL.Image
@@ -104,31 +106,51 @@ def _write_modules(folder):
 def _make_small(system, given):
   """Returns flags that make a program of a page train for seconds."""
   text = ' '.join(given)
-  flags = []
+  small = []
   names = settings.as_dict(commands.create(system, {}))
   for name, value in _SMALL.items():
     if name in names:
-      flags.append(f'--{name}={value}')
+      small.append(f'--{name}={value}')
   if '--seeds=' in text:
-    flags.append('--seeds=0,1')
+    small.append('--seeds=0,1')
   if '--values=' in text:
-    flags.append('--values=0.1,0.3')
+    small.append('--values=0.1,0.3')
   if '--model=' not in text and 'model' in names and 'features' not in text:
-    flags.append(f'--model={small_digits.SETTINGS["model"]}')
+    small.append(f'--model={small_digits.SETTINGS["model"]}')
   if '--task=' not in text:
-    flags.append(f'--task={small_digits.SETTINGS["task"]}')
+    small.append(f'--task={small_digits.SETTINGS["task"]}')
   if '--task=image_folder' in text:
-    flags.append('--task=tests.launch.small_photos:SmallPhotos')
-  return flags
+    small.append('--task=tests.launch.small_photos:SmallPhotos')
+  return small
+
+
+def _take_flags_of_benchmarks():
+  """Removes absl's flags of benchmarks, and returns these by name."""
+  found = {
+    flag.name: flag
+    for module, of_module in flags.FLAGS.flags_by_module_dict().items()
+    for flag in of_module
+    if 'benchmarks' in module
+  }
+  for name in found:
+    delattr(flags.FLAGS, name)
+  return found
+
+
+def _give_flags_back(found):
+  for name, flag in found.items():
+    flags.FLAGS[name] = flag
 
 
 class DocumentsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._folder = pathlib.Path(self.create_tempdir().full_path)
-    # What commands read; some also write there.
-    for name in ('launch/flagfiles', 'docs'):
-      shutil.copytree(_ROOT / name, self._folder / name)
+    # What commands read.
+    shutil.copytree(
+      _ROOT / 'launch/flagfiles', self._folder / 'launch/flagfiles'
+    )
+    (self._folder / 'docs').mkdir()
     _write_modules(self._folder)
 
   def _run(self, module, *arguments, **variables):
@@ -150,6 +172,8 @@ class DocumentsTest(absltest.TestCase):
     self.enter_context(
       mock.patch.object(sys, 'path', [str(self._folder), *sys.path])
     )
+    # Two benchmarks may have a flag of the same name, also in other tests.
+    self.addCleanup(_give_flags_back, _take_flags_of_benchmarks())
     targets = re.findall(r'(?m)^([a-z-]+):', (_ROOT / 'Makefile').read_text())
     seen = set()
     for block, arguments in self._commands():
@@ -167,12 +191,8 @@ class DocumentsTest(absltest.TestCase):
     self.assertGreater(len(seen), 50)
 
   def _check_flags(self, module, *given):
-    """Parses flags here if they are settings, or absl's in a process."""
+    """Parses flags, settings or absl's, as the program does."""
     path = _ROOT / f'{module.replace(".", "/")}.py'
-    if 'app.run(' in path.read_text():
-      completed = self._run('tests.launch.documents', module, *given)
-      self.assertEqual(completed.returncode, 0, completed.stderr)
-      return
     parsed = []
     with (
       mock.patch.object(sys, 'argv', [module, *given]),
@@ -183,11 +203,15 @@ class DocumentsTest(absltest.TestCase):
           documents.parse(*args, **options)
         ),
       ),
+      mock.patch.object(
+        app, 'run', lambda _: parsed.append(flags.FLAGS(sys.argv))
+      ),
       contextlib.redirect_stdout(io.StringIO()),
       # With --help.
       contextlib.suppress(SystemExit),
     ):
       runpy.run_path(str(path), run_name='__main__')
+    _take_flags_of_benchmarks()
     self.assertTrue(parsed or not given or '--help' in given)
     if module == 'launch.sweep':
       ((chosen, passed_on),) = parsed

@@ -14,7 +14,6 @@ import numpy as np
 from launch import evaluate
 from launch import export_saved_model
 from launch import predict
-from tests import forked_programs
 from tests.data import image_tree
 from tests.data import small_features
 from tests.experiment import saved_run
@@ -40,7 +39,7 @@ class FeaturesTest(absltest.TestCase):
 
   @classmethod
   def _train(cls, file, total_rounds):
-    return forked_programs.run(
+    return programs.run_module(
       'launch.train',
       'semifl',
       '--task=features',

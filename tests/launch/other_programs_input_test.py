@@ -9,13 +9,13 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from launch import __main__ as main
-from tests import forked_programs
+from tests.launch import programs
 
 
 class OtherProgramsInputTest(parameterized.TestCase):
   @parameterized.parameters(*main.PROGRAMS)
   def test_help_is_no_error(self, name):
-    completed = forked_programs.run(f'launch.{name}', '--help')
+    completed = programs.run_module(f'launch.{name}', '--help')
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertEqual(completed.stderr, '')
     # Its first line says what the program does, and examples have a backslash
@@ -27,10 +27,10 @@ class OtherProgramsInputTest(parameterized.TestCase):
   @parameterized.parameters(
     ('evaluate', '--flagfile=/nowhere', 'flag --flagfile=/nowhere: '),
     ('plot', '--experiment=a', 'flag --experiment: did you mean experiments?'),
-    ('sweep', '--parallel=0', 'flag --parallel=0: '),
+    ('demo', '--num_labeled=0', 'flag --num_labeled=0: '),
   )
   def test_one_line_says_what_is_wrong(self, name, argument, start):
-    completed = forked_programs.run(f'launch.{name}', argument)
+    completed = programs.run_module(f'launch.{name}', argument)
     self.assertEqual(completed.returncode, 1)
     self.assertRegex(completed.stderr, f'^{re.escape(start)}.*\n$')
 

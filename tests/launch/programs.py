@@ -9,8 +9,13 @@ import functools
 import io
 import os
 import pathlib
+import runpy
+import subprocess
+import sys
 import tempfile
 from typing import Any
+from unittest import mock
+import warnings
 
 from tests import forked_programs
 from tests import small_digits
@@ -43,6 +48,29 @@ class Program:
   def output(self) -> str:
     """What the program has printed."""
     return pathlib.Path(self._log.name).read_text()
+
+
+def run_module(
+  module: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+  """Runs a program in this process, without what it does at its end."""
+  output, errors = io.StringIO(), io.StringIO()
+  code = 0
+  with (
+    mock.patch.object(sys, 'argv', [module, *arguments]),
+    contextlib.redirect_stdout(output),
+    contextlib.redirect_stderr(errors),
+    warnings.catch_warnings(),
+  ):
+    # Tests have imported the module already.
+    warnings.simplefilter('ignore', RuntimeWarning)
+    try:
+      runpy.run_module(module, run_name='__main__', alter_sys=True)
+    except SystemExit as end:
+      code = end.code or 0
+  return subprocess.CompletedProcess(
+    [module, *arguments], code, output.getvalue(), errors.getvalue()
+  )
 
 
 def run(

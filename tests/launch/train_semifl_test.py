@@ -119,7 +119,7 @@ class TrainSemiFLTest(absltest.TestCase):
   def test_report_of_it(self):
     _, experiment = _run_whole()
     path = pathlib.Path(self.folder, 'report.html')
-    completed = forked_programs.run(
+    completed = programs.run_module(
       'launch.report', str(experiment), f'--output_file={path}'
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
@@ -133,10 +133,11 @@ class TrainSemiFLTest(absltest.TestCase):
       f'test accuracy: {float(best["test/accuracy"]):.1%} of 360 images',
       content,
     )
-    refused = forked_programs.run('launch.report', self.folder)
+    refused = programs.run_module('launch.report', self.folder)
     self.assertEqual(refused.returncode, 1)
     self.assertRegex(refused.stderr, '^.*: is no folder of an experiment.*\n$')
 
+  @pytest.mark.slow
   def test_killed_run_resumes_to_the_same_numbers(self):
     with tempfile.TemporaryFile() as log:
       process = self._start(log)
