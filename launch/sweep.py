@@ -34,6 +34,7 @@ the table when these have ended.
 """
 
 from collections.abc import Mapping, Sequence
+import contextlib
 import csv
 import dataclasses
 import io
@@ -76,6 +77,11 @@ class Sweep(settings.Settings):
   )
   output_dir: str = settings.setting(
     'results', 'Folder that holds the folders of all experiments.'
+  )
+  parallel: int = settings.setting(
+    1,
+    'Number of runs at the same time, which share cores, GPUs and memory.',
+    settings.AT_LEAST_1,
   )
   print_commands: bool = settings.setting(
     False,
@@ -138,27 +144,34 @@ def _train(
 ) -> list[sweep_runs.Run]:
   """Trains runs, writes the table after each, and returns failed runs."""
   failed = []
-  # None shows the bar in a terminal only.
-  is_hidden = True if progress.is_quiet() else None
-  for run in tqdm.tqdm(runs, unit='run', disable=is_hidden):
-    _say(f'{run.name}: started, log: {run.log_path}')
-    exit_code = sweep_runs.execute(run.command, run.log_path)
-    _write_table(sweep, by_entry)
-    if not exit_code and run.is_complete():
-      results = run.read()
-      _say(
-        f'{run.name}: accuracy {results.accuracy:.1%},'
-        f' {results.minutes:.1f} minutes'
+  with (
+    contextlib.closing(sweep_runs.execute(runs, sweep.parallel)) as ended,
+    # None shows the bar in a terminal only.
+    tqdm.tqdm(
+      total=len(runs), unit='run', disable=progress.is_quiet() or None
+    ) as bar,
+  ):
+    for run, exit_code in ended:
+      if exit_code is None:
+        _say(f'{run.name}: started, log: {run.log_path}')
+        continue
+      bar.update()
+      _write_table(sweep, by_entry)
+      if not exit_code and run.is_complete():
+        results = run.read()
+        _say(
+          f'{run.name}: accuracy {results.accuracy:.1%},'
+          f' {results.minutes:.1f} minutes'
+        )
+        continue
+      failed.append(run)
+      problem = (
+        f'ended well, but {run.folder} lacks the last round in its metrics.csv,'
+        ' or its model'
       )
-      continue
-    failed.append(run)
-    problem = (
-      f'ended well, but {run.folder} lacks the last round in its metrics.csv,'
-      ' or its model'
-    )
-    if exit_code:
-      problem = sweep_runs.describe_failure(run.log_path, exit_code)
-    tqdm.tqdm.write(f'{run.name}: {problem}', file=sys.stderr)
+      if exit_code:
+        problem = sweep_runs.describe_failure(run, exit_code)
+      tqdm.tqdm.write(f'{run.name}: {problem}', file=sys.stderr)
   return failed
 
 

@@ -45,8 +45,16 @@ from tests.settings import example_parts
 from tff_semifl.cli import sweep_runs, program
 
 def main(_):
-  command = (sys.executable, '-c', {code!r})
-  sweep_runs.execute(command, pathlib.Path({folder!r}, 'a'))
+  runs = [
+    sweep_runs.Run(
+      command=(sys.executable, '-c', {code!r}),
+      folder=pathlib.Path({folder!r}, name),
+      total_rounds=1,
+    )
+    for name in 'abc'
+  ]
+  for _ in sweep_runs.execute(runs, 2):
+    pass
 
 program.run(
   main, example_parts.Oven(), interrupted=program.RESUMES
@@ -242,35 +250,44 @@ class ProcessesTest(absltest.TestCase):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
-  def _log(self):
-    path = self.folder / 'a'
+  def _log(self, name):
+    path = self.folder / f'{name}.log'
     return path.read_text() if path.exists() else ''
 
-  def _pid(self):
+  def _pid(self, name):
     """Returns the process of a long run, None before the start."""
-    found = re.search(r'^ready (\d+)$', self._log(), re.M)
+    found = re.search(r'^ready (\d+)$', self._log(name), re.M)
     return found and int(found[1])
 
   def test_exit_codes(self):
-    for code, expected, message in (
-      ('', 0, None),
-      (
-        'print("why"); raise SystemExit(3)',
-        3,
-        'exit code 3; the end .*\n  why$',
-      ),
-      ('import os; os.kill(os.getpid(), 9)', -9, r'signal 9 \(Killed\)'),
-    ):
-      log = self.folder / 'a'
-      found = sweep_runs.execute([sys.executable, '-c', code], log)
-      self.assertEqual(found, expected)
-      if message is not None:
-        self.assertRegex(
-          sweep_runs.describe_failure(log, found), f'(?s)^failed with {message}'
-        )
+    codes = {
+      'good': ('', 0),
+      'bad': ('print("why"); raise SystemExit(3)', 3),
+      'killed': ('import os; os.kill(os.getpid(), 9)', -9),
+    }
+    runs = [
+      sweep_runs.Run(
+        command=(sys.executable, '-c', code),
+        folder=self.folder / name,
+        total_rounds=1,
+      )
+      for name, (code, _) in codes.items()
+    ]
+    found = [*sweep_runs.execute(runs, 2)]
+    self.assertEqual([run for run, code in found if code is None], runs)
+    ended = {run.name: code for run, code in found if code is not None}
+    self.assertEqual(ended, {name: code for name, (_, code) in codes.items()})
+    _, bad, killed = runs
+    self.assertRegex(
+      sweep_runs.describe_failure(bad, 3),
+      r'^failed with exit code 3; the end .*/bad.log:\n(.*\n)*  why$',
+    )
+    self.assertStartsWith(
+      sweep_runs.describe_failure(killed, -9), 'failed with signal 9 (Killed)'
+    )
 
   def _start(self, seconds):
-    """Starts a program with a long run; waits for the run."""
+    """Starts a program with two of three runs at a time; waits for these."""
     process = subprocess.Popen(
       [
         sys.executable,
@@ -289,33 +306,39 @@ class ProcessesTest(absltest.TestCase):
       ),
     )
     self.addCleanup(process.kill)
-    forked_programs.wait_until(self._pid)
-    self.assertTrue(_exists(self._pid()))
-    return process
+    forked_programs.wait_until(lambda: all(map(self._pid, 'ab')))
+    pids = [*map(self._pid, 'ab')]
+    self.assertTrue(all(map(_exists, pids)))
+    return process, pids
 
   @pytest.mark.slow
   def test_sigterm_is_passed_on(self):
-    process = self._start(seconds=1)
+    process, pids = self._start(seconds=1)
     process.send_signal(signal.SIGTERM)
     output, errors = process.communicate(timeout=30)
     self.assertEqual(process.returncode, 143, errors)
     self.assertEmpty(output)
-    self.assertIn('ending a; interrupt again', errors)
+    self.assertIn('ending a, b; interrupt again', errors)
     self.assertIn('the same command goes on', errors)
-    self.assertFalse(_exists(self._pid()))
-    self.assertEndsWith(self._log(), 'asked\nin order\n')
+    self.assertFalse(any(map(_exists, pids)))
+    for name in 'ab':
+      self.assertEndsWith(self._log(name), 'asked\nin order\n')
+    self.assertEmpty(self._log('c'))
 
   @pytest.mark.slow
   def test_second_interrupt_kills(self):
-    process = self._start(seconds=60)
+    process, pids = self._start(seconds=60)
     process.send_signal(signal.SIGINT)
-    forked_programs.wait_until(lambda: '\nasked\n' in self._log())
+    forked_programs.wait_until(
+      lambda: all('\nasked\n' in self._log(name) for name in 'ab')
+    )
     self.assertIsNone(process.poll())
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     self.assertEqual(process.returncode, -signal.SIGINT, errors)
-    forked_programs.wait_until(lambda: not _exists(self._pid()))
-    self.assertEndsWith(self._log(), 'asked\n')
+    forked_programs.wait_until(lambda: not any(map(_exists, pids)))
+    for name in 'ab':
+      self.assertEndsWith(self._log(name), 'asked\n')
 
 
 if __name__ == '__main__':

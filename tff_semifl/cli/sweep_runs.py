@@ -5,10 +5,11 @@
 
 The code of `launch.train` checks each run, with the same flags. Checks that
 need the data are left to the runs. No run outlives this process: interrupts are
-passed on to the run, which is killed when this process is killed.
+passed on to all runs, and all are killed when this process is killed.
 """
 
-from collections.abc import Sequence
+import collections
+from collections.abc import Iterator, Sequence
 import dataclasses
 import fnmatch
 import pathlib
@@ -244,49 +245,60 @@ def _find(arguments: Sequence[str], names: Sequence[str]) -> str | None:
   return next(iter(given), None)
 
 
-def execute(command: Sequence[str], log_path: pathlib.Path) -> int:
-  """Runs a command, with its output in a file; returns the exit code.
+def execute(
+  runs: Sequence[Run], num_parallel: int
+) -> Iterator[tuple[Run, int | None]]:
+  """Executes runs; yields each when started, with None, and its exit code.
 
-  An interrupt of this process sends SIGTERM to the command, and waits for it; a
-  second one ends both at once.
+  Closing or interrupting the iterator sends SIGTERM to what runs, and waits; a
+  second interrupt ends all at once.
   """
-  with log_path.open('ab') as log:
+  waiting = collections.deque(runs)
+  running: dict[Run, subprocess.Popen] = {}
+  try:
+    while waiting or running:
+      while waiting and len(running) < num_parallel:
+        run = waiting.popleft()
+        running[run] = _start(run)
+        yield run, None
+      time.sleep(_POLL_SECONDS)
+      for run in [run for run in running if running[run].poll() is not None]:
+        yield run, running.pop(run).returncode
+  finally:
+    for process in running.values():
+      process.terminate()
+    if running:
+      names = ', '.join(run.name for run in running)
+      print(
+        f'\nending {names}; interrupt again to kill what runs', file=sys.stderr
+      )
+    # Polled, because `wait` would hold back a second interrupt for a moment.
+    while any(process.poll() is None for process in running.values()):
+      time.sleep(_POLL_SECONDS)
+
+
+def _start(run: Run) -> subprocess.Popen:
+  with run.log_path.open('ab') as log:
     # Marks in the log where the output of this run begins.
-    log.write(f'$ {shlex.join(command)}\n'.encode())
+    log.write(f'$ {shlex.join(run.command)}\n'.encode())
     log.flush()
-    process = subprocess.Popen(
-      tied_process.tied_command(command),
+    return subprocess.Popen(
+      # The starting thread must stay until the run has ended.
+      tied_process.tied_command(run.command),
       stdin=subprocess.DEVNULL,
       stdout=log,
       stderr=log,
-      # Keeps the terminal's Ctrl-C from the command, which gets a signal from
-      # this process already; a second signal would kill the command at once.
+      # Keeps the terminal's Ctrl-C from the run, which gets a signal from this
+      # process already; a second signal would kill the run at once.
       start_new_session=True,
     )
-  try:
-    _wait(process)
-  except BaseException:
-    process.terminate()
-    print(
-      f'\nending {log_path.stem}; interrupt again to kill what runs',
-      file=sys.stderr,
-    )
-    _wait(process)
-    raise
-  return process.returncode
 
 
-def _wait(process: subprocess.Popen) -> None:
-  # Polled, because `wait` would hold back a second interrupt for a moment.
-  while process.poll() is None:
-    time.sleep(_POLL_SECONDS)
-
-
-def describe_failure(log_path: pathlib.Path, exit_code: int) -> str:
+def describe_failure(run: Run, exit_code: int) -> str:
   """Describes a run's failure, with the end of the log."""
   how = f'exit code {exit_code}'
   if exit_code < 0:
     how = f'signal {-exit_code} ({signal.strsignal(-exit_code)})'
-  lines = log_path.read_text(errors='replace').splitlines()
+  lines = run.log_path.read_text(errors='replace').splitlines()
   end = '\n'.join(f'  {line}' for line in lines[-_NUM_LOG_LINES:])
-  return f'failed with {how}; the end of its log {log_path}:\n{end}'
+  return f'failed with {how}; the end of its log {run.log_path}:\n{end}'
