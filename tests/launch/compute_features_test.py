@@ -60,7 +60,3 @@ class ComputeFeaturesTest(absltest.TestCase):
       settings.SettingError, '^output_file=a.csv: name a .npz file'
     ):
       self._run(task='digits', output_file='a.csv')
-
-
-if __name__ == '__main__':
-  absltest.main()

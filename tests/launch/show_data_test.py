@@ -50,7 +50,3 @@ class ShowDataTest(absltest.TestCase):
       self.assertEqual(line, f'figure: {folder}/{name}.png')
       with PIL.Image.open(folder / f'{name}.png') as image:
         self.assertGreater(min(image.size), 300)
-
-
-if __name__ == '__main__':
-  absltest.main()
