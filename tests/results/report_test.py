@@ -102,7 +102,6 @@ def _create(name='mine_seed0', *, labels, predicted, **changes):
     evaluated=run_record.Evaluated(found, 'same', [example], [example]),
     why_not_evaluated=None,
     clients=[[client_accuracy.ClientAccuracy('3', 1, 4)]],
-    client_classes={'cat': np.array([2.4, 5.0])},
     privacy=None,
     warnings=('mine: a warning',),
   )

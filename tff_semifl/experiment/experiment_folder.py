@@ -31,8 +31,7 @@ NUM_CHECKPOINTS = 3
 class ExperimentFolder:
   """The folder `<output_dir>/<experiment_name>`, created if it is missing.
 
-  docs/experiment_folder.md lists its files. `hparams` are the settings that
-  must not change on resuming, by name.
+  docs/experiment_folder.md lists its files.
   """
 
   def __init__(
@@ -52,10 +51,6 @@ class ExperimentFolder:
     self.export_path = path / 'export'
     self.metrics_path = path / 'metrics.csv'
     self.log_path = path / 'log.txt'
-    self.figures_path = path / 'figures'
-    self.hparams = {
-      name: value for name, value in now.flags.items() if name not in may_change
-    }
     self._now = now
     self._length = length
     try:

@@ -99,8 +99,6 @@ def run(
     client_results.write_accuracies(
       folder.path, experiment, kept.weights, prior
     )
-  if experiment.run.client_classes:
-    client_results.write_classes(folder.path, experiment, kept.weights)
   if privacy is not None:
     # The model and the key together reveal the model without noise.
     privacy_key.remove(folder.path / privacy_key.NAME)
@@ -139,18 +137,13 @@ def _train(
   folder: experiment_folder.ExperimentFolder,
   quiet: bool,
 ) -> training.ProgramState:
-  if experiment.run.draw_data:
-    # Imported here: Matplotlib takes as long to import as a round of digits.
-    from tff_semifl.experiment import data_figures
-
-    data_figures.draw(experiment, folder.figures_path)
   with (
     progress.open_log(folder.log_path) as write,
     progress.Display(folder.path.name, experiment.total_rounds) as display,
     _own_event_loop() as loop,
   ):
     observer = _Observer(experiment, folder, write, None if quiet else display)
-    others = run_settings.create_managers(
+    managers = run_settings.create_managers(
       experiment.run.release_managers,
       folder.path,
       {
@@ -158,12 +151,14 @@ def _train(
         **experiment_folder.recorded_settings(experiment),
       },
     )
+    if experiment.run.tensorboard:
+      managers.append(progress.TensorBoardLog(folder.path / 'logdir'))
     final = loop.run_until_complete(
       training.train(
         experiment,
         checkpoints=folder.checkpoints(),
         metrics_manager=tff.program.GroupingReleaseManager(
-          [folder.metrics_manager(), *others]
+          [folder.metrics_manager(), *managers]
         ),
         memories=experiment.settings.system.create_memories(
           experiment.process,
@@ -178,14 +173,11 @@ def _train(
       )
     )
     observer.end(final)
-    if describe_early_end(experiment, final) is not None:
-      for manager in others:
-        manager.finish()
     return final
 
 
 class _Observer:
-  """Reports the progress of a run: log, display or JSON, TensorBoard, warnings.
+  """Reports the progress of a run: log, display and warnings.
 
   `write` adds a line to the log; `display` is None for a quiet run.
   """
@@ -201,13 +193,9 @@ class _Observer:
     self._folder = folder
     self._write = write
     self._display = display
-    self._is_json = experiment.run.log_format == 'json'
     self._warnings = training_warnings.TrainingWarnings(
       folder.path.name, experiment
     )
-    self._tensorboard = None
-    if experiment.run.tensorboard:
-      self._tensorboard = progress.TensorBoardLog(folder.path / 'logdir')
 
   def start(self, first_round: int) -> None:
     experiment, folder = self._experiment, self._folder
@@ -228,13 +216,6 @@ class _Observer:
       ):
         self._show(line)
       self._show(f'compiling and running round {first_round}', first_round)
-    if self._tensorboard is not None:
-      self._tensorboard.start(
-        first_round,
-        metrics_table.read_metrics(folder.metrics_path),
-        folder.hparams,
-        sorted(folder.figures_path.glob('*.png')),
-      )
 
   def show_round(
     self, round_num: int, metrics: metrics_table.RoundMetrics
@@ -243,10 +224,6 @@ class _Observer:
       round_num, self._experiment.total_rounds, metrics
     )
     self._show(text, round_num + 1)
-    if self._is_json and self._display is not None:
-      progress.print_json(self._folder.path.name, round_num, metrics)
-    if self._tensorboard is not None:
-      self._tensorboard.show_round(round_num, metrics)
     # Last, so that warnings follow the line of their round.
     self._warnings.check_round(round_num, metrics)
 
@@ -263,7 +240,7 @@ class _Observer:
 
   def _show(self, text: str, next_round: int | None = None) -> None:
     self._write(text)
-    if self._display is not None and not self._is_json:
+    if self._display is not None:
       self._display.show(text, next_round)
 
 
