@@ -106,10 +106,12 @@ def _create_program(total_rounds):
     model_choice=model_selection.ModelChoice(
       column='test/accuracy', higher_is_better=True, stop_after=None
     ),
+    preparation_dataset=None,
     server_dataset=server_data,
     clients=types.SimpleNamespace(
       cohort=cohort,
       chosen=cohort,
+      clients_per_round=2,
       datasets=lambda number: [client_data[i] for i in cohort(number)],
     ),
     test_dataset=None,
@@ -151,7 +153,6 @@ def train(
         program.process.initialize_memory,
         num_kept=experiment_folder.NUM_CHECKPOINTS,
       ),
-      best_models=experiment.best_models(),
       on_start=lambda _: parent.send('start'),
       on_round=lambda *_: None,
     )

@@ -95,11 +95,6 @@ class ExperimentFolder:
       self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
     )
 
-  def best_models(self) -> checkpoints_lib.BestModels:
-    return checkpoints_lib.BestModels(
-      self.path / checkpoints_lib.BEST_MODELS, num_kept=NUM_CHECKPOINTS + 1
-    )
-
   def metrics_manager(self) -> metrics_file.MetricsFile:
     return metrics_file.MetricsFile(self.metrics_path)
 

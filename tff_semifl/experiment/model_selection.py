@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class Measurement:
 
 
 class Best(NamedTuple):
-  """The best evaluated round, which a checkpoint holds.
+  """The best evaluated round, which a checkpoint holds, and its model.
 
   The first round with this value counts; -1 and NaN if there is none.
   `num_since` counts the evaluations since then, or since training began.
@@ -103,6 +103,8 @@ class Best(NamedTuple):
   value: float = math.nan
   round_num: int = -1
   num_since: int = 0
+  accuracy: float = math.nan
+  weights: Any = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -116,17 +118,18 @@ class ModelChoice:
   higher_is_better: bool
   stop_after: int | None = None
 
-  def update(
-    self, best: Best, round_num: int, columns: Mapping[str, float]
-  ) -> Best:
-    """Updates the best round with `round_num`; the earlier round wins a tie."""
+  def update(self, best: Best, columns: Mapping[str, float], now: Best) -> Best:
+    """The better of two rounds; the earlier round wins a tie.
+
+    `columns` are the metrics of the round `now`, whose `value` is replaced.
+    """
     value = columns[self.column]
     is_better = (
       value > best.value if self.higher_is_better else (value < best.value)
     )
     # A comparison with NaN is false.
     if is_better or (math.isnan(best.value) and not math.isnan(value)):
-      return Best(value, round_num, 0)
+      return now._replace(value=value)
     return best._replace(num_since=best.num_since + 1)
 
   def is_over(self, best: Best) -> bool:

@@ -167,7 +167,6 @@ def _train(
           num_kept=experiment_folder.NUM_CHECKPOINTS
           * experiment.rounds_per_evaluation,
         ),
-        best_models=folder.best_models() if experiment.model_choice else None,
         on_start=observer.start,
         on_round=observer.show_round,
       )

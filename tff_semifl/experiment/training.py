@@ -48,7 +48,6 @@ async def train(
   checkpoints: checkpoints_lib.Checkpoints,
   metrics_manager: tff.program.ReleaseManager,
   memories: client_states.Memories | None = None,
-  best_models: checkpoints_lib.BestModels | None = None,
   on_start: Callable[[int], None],
   on_round: Callable[[int, metrics_table.RoundMetrics], None],
 ) -> ProgramState:
@@ -63,13 +62,16 @@ async def train(
   already ended training, and `on_round` after each evaluation.
   """
   choice = experiment.model_choice
+  state = experiment.process.initialize()
   latest = ProgramState(
-    experiment.process.initialize(),
+    state,
     -1,
     0.0,
     0.0,
     () if memories is None else memories.initialize(),
-    () if choice is None else model_selection.Best(),
+    ()
+    if choice is None
+    else model_selection.Best(weights=state.global_model_weights),
   )
   saved = checkpoints.load_latest(latest)
   if saved is not None:
@@ -79,10 +81,10 @@ async def train(
       accuracy=metrics_table.shortest(saved.accuracy),
       best_accuracy=metrics_table.shortest(saved.best_accuracy),
       best=saved.best
-      and model_selection.Best(*(number.item() for number in saved.best)),
+      and model_selection.Best(
+        *(number.item() for number in saved.best[:-1]), saved.best.weights
+      ),
     )
-  if best_models is not None:
-    best_models.resume(latest.best.round_num)
   if choice is not None and choice.is_over(latest.best):
     return latest
   on_start(latest.round_num + 1)
@@ -106,15 +108,6 @@ async def train(
           ' run twice. What was before that round is saved'
         )
     latest = reached
-    if best_models is not None and latest.best.round_num == round_num:
-      best_models.save(
-        checkpoints_lib.BestModel(
-          latest.state.global_model_weights,
-          round_num,
-          latest.accuracy,
-          latest.best.value,
-        )
-      )
     await metrics_manager.release(metrics, round_num)
     checkpoints.save(latest, round_num)
     on_round(round_num, metrics)
@@ -171,7 +164,13 @@ def _run_rounds(
   best = latest.best
   if experiment.model_choice is not None:
     best = experiment.model_choice.update(
-      best, last_round, metrics_table.by_column(metrics)
+      best,
+      metrics_table.by_column(metrics),
+      model_selection.Best(
+        round_num=last_round,
+        accuracy=metrics.evaluation.accuracy,
+        weights=state.global_model_weights,
+      ),
     )
   return ProgramState(
     state=state,
