@@ -38,7 +38,6 @@ _NOT_OF_CELLS = {
   'client_accuracy',
   'client_dropout_probability',
   'client_test_fraction',
-  'drop_test_duplicates',
   'jit_compile',
   'max_update_norm_ratio',
   'keep_best',

@@ -84,7 +84,6 @@ class Data(settings.Settings):
   chosen_task: task_registry.ChosenTask
   data_split: federated_data.DataSplit
   strong: image_task.StrongAugmentation | None
-  duplicates: equal_images.EqualImages = equal_images.EqualImages()
   weak: image_task.WeakAugmentation = image_task.WeakAugmentation()
   seed: Seed = Seed()
 
@@ -136,17 +135,16 @@ class Data(settings.Settings):
     """Loads and splits a task's images; the settings must be filled in."""
     images = image_task.load(self.task, task)
     try:
-      return self.duplicates.find_and_drop(
-        images,
-        lambda images: self.data_split.split(task, images, self.seed.seed),
-        'validation' if self.validates else 'test',
-      )
+      data = self.data_split.split(task, images, self.seed.seed)
     except settings.SettingError as error:
       if not isinstance(error.__cause__, data_errors.ClassError):
         raise
       raise settings.SettingError(
         error.name, error.value, error.__cause__.with_names(task.class_names)
       ) from error
+    evaluated = 'validation' if self.validates else 'test'
+    equal = equal_images.describe(images, data, evaluated)
+    return data._replace(equal_images=tuple(equal))
 
   @property
   def title(self) -> str:
