@@ -54,7 +54,7 @@ class FlagsTest(absltest.TestCase):
     others |= {'head', 'num-cpus', 'object-store-memory'}
     others |= {'entrypoint-num-cpus', 'entrypoint-num-gpus', 'no-wait'}
     # Settings of models and tasks that are not of this package.
-    others |= {'input_range', 'split_seed'}
+    others |= {'split_seed'}
     documents = [_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')]
     self.assertGreater(len(documents), 1)
     for document in documents:

@@ -51,14 +51,13 @@ class ChosenModel(settings.Settings):
   """The model, and the compilation of its training."""
 
   model: models.Model = settings.choice(
-    models.MODELS | keras_models.APPLICATIONS | frozen_models.MODELS,
+    models.MODELS | frozen_models.MODELS,
     'wide_resnet',
     "Model: wide_resnet, SemiFL's; linear, one layer, the default for features;"
-    ' networks of the other papers; mobilenet, mobilenet_v2, efficientnet_v2'
-    ' and resnet50_v2 of keras.applications; frozen:NAME, a linear layer on'
-    ' features of a pretrained network: efficientnet_lite0, a network of Keras'
-    ' Applications or a file .keras; or a function (task, seed) -> Keras model'
-    ' from pixels to logits.',
+    ' networks of the other papers; frozen:NAME, a linear layer on features of'
+    ' a pretrained network: efficientnet_lite0, a network of Keras Applications'
+    ' or a file .keras; or a function (task, seed) -> Keras model from pixels to'
+    ' logits.',
     load=_load_model,
   )
   jit_compile: bool | None = settings.setting(

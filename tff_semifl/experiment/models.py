@@ -84,10 +84,6 @@ class Model(settings.Settings, abc.ABC):
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task, with initial weights drawn from a seed."""
 
-  def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
-    """Creates the model without pretrained weights, to assign weights later."""
-    return self.create(task, seed=0)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Network(Model):
