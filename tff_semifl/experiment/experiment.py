@@ -14,8 +14,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings as settings_lib
-from tff_semifl.algorithms import system as system_lib
-from tff_semifl.augment import rand_augment
 from tff_semifl.core import evaluation
 from tff_semifl.core import federated_process
 from tff_semifl.data import data_errors
@@ -26,6 +24,7 @@ from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import image_task
+from tff_semifl.experiment import learning_process
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import statistics as statistics_lib
@@ -34,8 +33,6 @@ from tff_semifl.privacy import privacy_key as privacy_key_lib
 
 _CLIENT_TEST = 'client_test_fraction'
 _EVALUATION_BATCH_SIZE = 500
-
-_Process = tuple[functional.ImageClassifier, federated_process.FederatedProcess]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -135,23 +132,20 @@ def create_experiment(
   measurement = settings.selection.create_measurement(
     run.metrics, task.class_names, data.test.labels
   )
-  build = functools.partial(
-    _build_process,
-    settings,
-    task,
-    model,
-    key,
-    measures_pseudo_labels,
-    features and features.labeled.shape[1],
-  )
   with (
     settings_lib.blame(
       'sites', settings.data.task.sites, data_errors.DataError
     ),
     settings_lib.record_reads() as reads,
   ):
-    classifier, process = _try_to_compile(
-      build, settings.model, has_xla=has_xla
+    classifier, process = learning_process.build(
+      settings,
+      task,
+      model,
+      has_xla=has_xla,
+      privacy_key=key,
+      returns_given_labels=measures_pseudo_labels,
+      num_features=features and features.labeled.shape[1],
     )
     statistics = settings.statistics and settings.statistics.create_pass(
       system, classifier, data, clients, settings.server_batch_size
@@ -222,64 +216,6 @@ def _check_data(
       f'{settings.system_name} needs the images of clients in one place',
     )
   system.check_num_clients(len(data.shares))
-
-
-def _try_to_compile(
-  build: Callable[..., _Process],
-  model: experiment_settings.ChosenModel,
-  *,
-  has_xla: bool,
-) -> _Process:
-  """Builds the process, compiled by XLA if that is possible or demanded."""
-  if not has_xla or not model.compiles:
-    return build(jit_compile=False)
-  try:
-    built = build(jit_compile=True)
-  except settings_lib.SettingError as error:
-    if error.name != 'jit_compile' or model.jit_compile:
-      raise
-    logging.warning('Training is not compiled: %s', error.problem)
-    return build(jit_compile=False)
-  logging.info('XLA compiles training in round 1: a minute or two.')
-  return built
-
-
-def _build_process(
-  settings: experiment_settings.ExperimentSettings,
-  task: image_task.ImageTask,
-  model: tf.keras.Model,
-  privacy_key: privacy_key_lib.PrivacyKey | None,
-  returns_given_labels: bool,
-  num_features: int | None,
-  *,
-  jit_compile: bool,
-) -> _Process:
-  """The model as pure functions, and the process that trains it."""
-  system, statistics = settings.system, settings.statistics
-  classifier = create_classifier(
-    model, settings_lib.change(settings.model, {'jit_compile': jit_compile})
-  )
-  ingredients = system_lib.Ingredients(
-    classifier=classifier,
-    weak_augmentation=task.weak_augmentation,
-    strong_augmentation=task.strong_augmentation,
-    seed=settings.seed,
-    privacy_key=privacy_key,
-    computes_statistics=statistics is not None
-    and statistics.are_computed_by_rounds(system),
-    returns_given_labels=returns_given_labels,
-    num_features=num_features,
-    jit_compile=jit_compile,
-  )
-  with settings_lib.blame('jit_compile', True, rand_augment.NotCompiledError):
-    return classifier, system.build(ingredients)
-
-
-def create_classifier(
-  model: tf.keras.Model, chosen: experiment_settings.ChosenModel
-) -> functional.ImageClassifier:
-  """The model as pure functions, compiled if chosen."""
-  return functional.from_keras(model, jit_compile=chosen.compiles)
 
 
 @functools.cache

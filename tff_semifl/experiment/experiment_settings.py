@@ -56,8 +56,8 @@ class ChosenModel(settings.Settings):
     "Model: wide_resnet, SemiFL's; linear, one layer, the default for features;"
     ' networks of the other papers; frozen:NAME, a linear layer on features of'
     ' a pretrained network: efficientnet_lite0, a network of Keras Applications'
-    ' or a file .keras; or a function (task, seed) -> Keras model from pixels to'
-    ' logits.',
+    ' or a file .keras; or a function (task, seed) -> Keras model from pixels'
+    ' to logits.',
     load=_load_model,
   )
   jit_compile: bool | None = settings.setting(
