@@ -34,7 +34,6 @@ _UNUSED = (
   'model',
   'classifier',
   'data',
-  'used_settings',
   'privacy_key',
 )
 

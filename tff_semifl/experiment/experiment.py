@@ -43,8 +43,6 @@ class Experiment:
 
   Attributes:
     identity: What identifies system, task and model besides their settings.
-    used_settings: The system's settings, by name, that were read while its
-      process was built. A setting that an overridden hook ignores is missing.
     preparation_dataset: The server's features, in place of images in
       preparations; None if preparations take images.
     privacy_key: The secret key of a private run, or None.
@@ -69,7 +67,6 @@ class Experiment:
   classifier: functional.ImageClassifier
   data: federated_data.FederatedData
   clients: pipelines.ClientPopulation
-  used_settings: Mapping[str, Any]
   privacy_key: privacy_key_lib.PrivacyKey | None
   process: federated_process.FederatedProcess
   evaluation: tff.Computation
@@ -107,7 +104,6 @@ def create_experiment(
   _check_data(settings, run, data)
   system, private_mean = settings.system, settings.private_mean
   features = settings.label_features and settings.label_features.compute(data)
-  values = settings_lib.as_dict(system)
   key = private_mean and client_privacy.obtain_key(private_mean, run.path)
   with settings_lib.blame('clients_per_round', system.clients_per_round):
     clients = pipelines.ClientPopulation(
@@ -118,7 +114,9 @@ def create_experiment(
       else system.clients_per_round,
       # With privacy, the cohorts are as secret as the noise.
       seed=key.cohort_seed if key else settings.seed,
-      dropout_probability=values.get('client_dropout_probability', 0.0),
+      dropout_probability=settings_lib.as_dict(system).get(
+        'client_dropout_probability', 0.0
+      ),
       have_labels=system.clients_have_labels,
       know_participation=system.clients_know_participation,
       in_passes=system.cohorts_are_passes,
@@ -132,11 +130,8 @@ def create_experiment(
   measurement = settings.selection.create_measurement(
     run.metrics, task.class_names, data.test.labels
   )
-  with (
-    settings_lib.blame(
-      'sites', settings.data.task.sites, data_errors.DataError
-    ),
-    settings_lib.record_reads() as reads,
+  with settings_lib.blame(
+    'sites', settings.data.task.sites, data_errors.DataError
   ):
     classifier, process = learning_process.build(
       settings,
@@ -160,9 +155,6 @@ def create_experiment(
     classifier=classifier,
     data=data,
     clients=clients,
-    used_settings={
-      name: value for name, value in values.items() if name in reads
-    },
     privacy_key=key if is_secret else None,
     process=process,
     evaluation=evaluation.build_evaluation(

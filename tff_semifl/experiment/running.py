@@ -227,15 +227,9 @@ class _Observer:
     self._warnings.check_round(round_num, metrics)
 
   def end(self, final: training.ProgramState) -> None:
-    for line in (
-      describe_early_end(self._experiment, final),
-      training_warnings.describe_idle_rounds(
-        metrics_table.read_metrics(self._folder.metrics_path),
-        self._experiment.used_settings.get('confidence_threshold'),
-      ),
-    ):
-      if line is not None:
-        self._show(line)
+    line = describe_early_end(self._experiment, final)
+    if line is not None:
+      self._show(line)
 
   def _show(self, text: str, next_round: int | None = None) -> None:
     self._write(text)

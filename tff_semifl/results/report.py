@@ -146,8 +146,6 @@ def _find_problems(run: run_record.RunRecord) -> list[str]:
       f' {100 / scores.num_images:.2g} points, and differences within the'
       ' intervals mean nothing.'
     )
-  if run.idle_rounds is not None:
-    lines.append(f'{run.idle_rounds}.')
   limits = run_facts.describe_limits(
     run.class_names, run.hparams, run.trained, scores
   )

@@ -28,8 +28,6 @@ from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import training_warnings
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import client_accuracy
@@ -92,16 +90,6 @@ class RunRecord(NamedTuple):
     """The kind of evaluated images: 'test' or 'validation'."""
     is_split = federated_data.has_validation(self.hparams.flags)
     return 'validation' if is_split else 'test'
-
-  @property
-  def idle_rounds(self) -> str | None:
-    """One line if half of the rounds or more had no pseudo-label, or None."""
-    threshold = self.hparams.flags.get('confidence_threshold')
-    # Whether a system from outside uses the threshold is not recorded.
-    is_used = self.hparams.system in system_registry.SYSTEMS
-    return training_warnings.describe_idle_rounds(
-      self.metrics, threshold if is_used else None
-    )
 
   @property
   def recorded_values(self) -> dict[str, float]:

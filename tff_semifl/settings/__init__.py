@@ -40,7 +40,6 @@ from tff_semifl.settings.fields import filled as filled
 from tff_semifl.settings.fields import one_of as one_of
 from tff_semifl.settings.fields import one_of_or_outside as one_of_or_outside
 from tff_semifl.settings.fields import outside as outside
-from tff_semifl.settings.fields import record_reads as record_reads
 from tff_semifl.settings.fields import setting as setting
 from tff_semifl.settings.fields import show as show
 from tff_semifl.settings.identity import TOLD_ELSEWHERE as TOLD_ELSEWHERE

@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 import contextlib
-import contextvars
 import dataclasses
 import difflib
 import functools
@@ -20,8 +19,6 @@ from tff_semifl.settings import references
 KEY = 'tff_semifl.settings'
 
 _Value = TypeVar('_Value')
-
-_reads = contextvars.ContextVar[set[str] | None]('reads', default=None)
 
 
 class Values(NamedTuple):
@@ -169,15 +166,6 @@ class Settings:
   # All derived classes are dataclasses.
   __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
-  # With this method, type checkers would accept any attribute name.
-  if not typing.TYPE_CHECKING:
-
-    def __getattribute__(self, name: str) -> Any:
-      reads = _reads.get()
-      if reads is not None:
-        reads.add(name)
-      return object.__getattribute__(self, name)
-
   def __new__(cls, *args: Any, **kwargs: Any) -> Self:
     """Creates a part; raises a `ValueError` if `cls` is not a dataclass."""
     del args, kwargs  # For `__init__`.
@@ -194,7 +182,7 @@ class Settings:
       kept = field.metadata.get(KEY)
       if isinstance(kept, Setting):
         kind, is_optional = kind_of(type(self), field.name)
-        value = value_of(self, field)
+        value = getattr(self, field.name)
         if value is not None or not is_optional:
           value = _convert(field.name, value, kind, kept.values)
           object.__setattr__(self, field.name, value)
@@ -243,25 +231,6 @@ def choice(
     default=dataclasses.MISSING if default is None else options[default],
     metadata={KEY: Choice(meaning, options, load, refused)},
   )
-
-
-@contextlib.contextmanager
-def record_reads() -> Iterator[set[str]]:
-  """Yields a set that collects the names of the fields that are read.
-
-  Describing a tree and creating its parts do not count as reads.
-  """
-  reads = set()
-  token = _reads.set(reads)
-  try:
-    yield reads
-  finally:
-    _reads.reset(token)
-
-
-def value_of(part: Settings, field: dataclasses.Field) -> Any:
-  """Reads a field's value; `record_reads` does not count this."""
-  return object.__getattribute__(part, field.name)
 
 
 @functools.cache

@@ -49,7 +49,7 @@ def _walk(
 ) -> Iterator[tuple[str, fields.Settings, Description]]:
   """Yields the choice, part and description of each setting."""
   for field in dataclasses.fields(part):
-    value = fields.value_of(part, field)
+    value = getattr(part, field.name)
     kept = field.metadata.get(fields.KEY)
     inner = {choice: value}
     if isinstance(kept, fields.Setting):
@@ -78,7 +78,7 @@ def parts_of(part: fields.Settings) -> Iterator[fields.Settings]:
   """Yields all parts of a tree, starting with `part` itself."""
   yield part
   for field in dataclasses.fields(part):
-    value = fields.value_of(part, field)
+    value = getattr(part, field.name)
     if isinstance(value, fields.Settings):
       yield from parts_of(value)
 
@@ -172,7 +172,7 @@ def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
   """Changes a tree, and removes the changes that were applied from `left`."""
   new = {}
   for field in dataclasses.fields(part):
-    value = fields.value_of(part, field)
+    value = getattr(part, field.name)
     kept = field.metadata.get(fields.KEY)
     if kept is not None and field.name in left:
       chosen = left.pop(field.name)
