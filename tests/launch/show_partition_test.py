@@ -32,7 +32,7 @@ class ShowPartitionTest(absltest.TestCase):
     self.assertEqual(
       lines,
       [
-        'digits, IID, 10 clients, seed 0',
+        'digits, iid, 10 clients, seed 0',
         'images with labels: 50',
         'images without: 1387, of which 7 with no client',
         'images per client: 138 at least, 138 in the median, 138 at most',

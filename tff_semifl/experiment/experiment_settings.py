@@ -147,13 +147,11 @@ class Data(settings.Settings):
 
   @property
   def title(self) -> str:
-    """The task and the partition in words."""
-    how = 'no clients'
-    if self.data_split.clients is not None:
-      how = self.data_split.clients.partition.description
-    elif self.task.gives_shares:
-      how = self.task.shares_description
-    return f'{settings.name_of(self.chosen_task, "task")}, {how}'
+    """The task, its data and the partition, for a figure's title."""
+    name = settings.name_of(self.chosen_task, 'task')
+    clients = self.data_split.clients
+    pieces = [name, self.task.place, clients and str(clients.partition)]
+    return ', '.join(filter(None, pieces))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -17,14 +17,9 @@ from tff_semifl.settings import references
 
 
 class Partition(settings.Settings, abc.ABC):
-  """Base class of partitions.
-
-  `name` is the value of the setting, and `words` a template of the description,
-  with names of settings in braces.
-  """
+  """Base class of partitions; `name` is the value of the setting."""
 
   name: ClassVar[str]
-  words: ClassVar[str]
 
   @abc.abstractmethod
   def split(
@@ -41,11 +36,6 @@ class Partition(settings.Settings, abc.ABC):
       return ()
     return (f'{num_left} of {len(labels)} images have no client',)
 
-  @property
-  def description(self) -> str:
-    """A short description, with the values of settings."""
-    return self.words.format(**settings.as_dict(self))
-
   def __str__(self) -> str:
     """The part of an experiment's default name."""
     values = settings.as_dict(self).values()
@@ -57,7 +47,6 @@ class IID(Partition):
   """The same number of random images for each client."""
 
   name = 'iid'
-  words = 'IID'
 
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
@@ -72,7 +61,6 @@ class Classes(Partition):
   """A few classes for each client (SemiFL, Section 5)."""
 
   name = 'classes'
-  words = '{classes_per_client} classes per client'
   classes_per_client: int = settings.setting(
     2, "Classes of a client; 2 as in SemiFL's paper.", settings.AT_LEAST_1
   )
@@ -103,7 +91,6 @@ class Dirichlet(Partition):
   """Class proportions of each client from a Dirichlet distribution."""
 
   name = 'dirichlet'
-  words = 'Dirichlet {dirichlet_concentration}'
   dirichlet_concentration: float = settings.setting(
     0.3,
     'Concentration: the smaller, the fewer classes a client has. 0.1 and 0.3'
@@ -127,7 +114,6 @@ class MainClasses(Partition):
   """More images of a client's main classes (Zhang et al., equation 8)."""
 
   name = 'main_classes'
-  words = 'main classes, R = {skew}'
   skew: float = settings.setting(
     0.4,
     'R of Zhang et al., equation 8: from 0, IID, to 1, main classes alone.',
@@ -152,10 +138,6 @@ class OutsidePartition(Partition):
   @property
   def name(self) -> str:
     return self.reference.rpartition(':')[2]
-
-  @property
-  def description(self) -> str:
-    return self.name
 
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int

@@ -54,9 +54,8 @@ async def train(
   """Runs the remaining rounds, and returns the last state.
 
   After each evaluation the metrics are released, and then the state is saved:
-  a killed program loses only the rounds since then. If weights or losses are
-  not finite, the rounds are run once more, since a device error may be the
-  cause, before there is a TrainingDivergedError.
+  a killed program loses only the rounds since then. Raises a
+  TrainingDivergedError if weights or losses are not finite.
 
   `on_start` is called with the first round to run, unless early stopping has
   already ended training, and `on_round` after each evaluation.
@@ -93,21 +92,12 @@ async def train(
     round_num = min(
       (latest.round_num // interval + 1) * interval, experiment.total_rounds
     )
-    reached, metrics = _run_rounds(experiment, latest, round_num, memories)
-    if not _is_finite(reached, metrics):
-      logging.error(
-        'Round %d ended with weights or losses that are not finite. What came'
-        ' after round %d is run once more.',
-        round_num,
-        latest.round_num,
+    latest, metrics = _run_rounds(experiment, latest, round_num, memories)
+    if not _is_finite(latest, metrics):
+      raise TrainingDivergedError(
+        f'weights or losses are not finite after round {round_num}. What was'
+        ' before that round is saved'
       )
-      reached, metrics = _run_rounds(experiment, latest, round_num, memories)
-      if not _is_finite(reached, metrics):
-        raise TrainingDivergedError(
-          f'weights or losses are not finite after round {round_num}, which was'
-          ' run twice. What was before that round is saved'
-        )
-    latest = reached
     await metrics_manager.release(metrics, round_num)
     checkpoints.save(latest, round_num)
     on_round(round_num, metrics)
@@ -117,7 +107,7 @@ async def train(
 
 
 def _is_finite(
-  reached: ProgramState, metrics: metrics_table.RoundMetrics
+  state: ProgramState, metrics: metrics_table.RoundMetrics
 ) -> bool:
   """Whether state, memories, server metrics and evaluation are finite."""
   # Without a server step, loss and accuracy are both NaN; after a step that
@@ -128,7 +118,7 @@ def _is_finite(
   return all(
     np.all(np.isfinite(array))
     for array in tf.nest.flatten(
-      (reached.state, reached.memories, server, metrics.evaluation)
+      (state.state, state.memories, server, metrics.evaluation)
     )
     # The state of a private mean has strings of bytes, too.
     if np.issubdtype(np.asarray(array).dtype, np.floating)
@@ -266,7 +256,5 @@ def _run_round(
       counts['num_rejected'],
     )
   if memories is not None:
-    # Before the state is saved: if the round is run again, its memories replace
-    # the memories kept here.
     held = memories.keep(held, round_num, cohort, output.memories)
   return output, held
