@@ -17,6 +17,7 @@ from tasks import image_folder
 from tests import small_digits
 from tests.data import image_tree
 from tff_semifl import runtime
+from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
@@ -130,7 +131,7 @@ class TrainingTest(parameterized.TestCase):
     images = _IMAGES.astype(np.float32)
     np.testing.assert_array_equal(model(images), experiment.model(images))
     with self.assertRaisesRegex(durable_files.OutputError, 'other frozen'):
-      folder.keep_frozen_weights([np.zeros(3)])
+      checkpoints.keep_frozen_weights(folder.path, [np.zeros(3)])
 
 
 if __name__ == '__main__':

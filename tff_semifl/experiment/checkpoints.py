@@ -7,6 +7,7 @@ TFF's own manager writes a SavedModel with an operation for each array, which
 takes more than a second for a WideResNet-28-2.
 """
 
+from collections.abc import Sequence
 import pathlib
 import re
 from typing import Any, TypeVar
@@ -113,3 +114,34 @@ def _read(path: pathlib.Path, round_num: int) -> dict[str, np.ndarray]:
       f'{path} has the name of another round: it is of round {found}'
     )
   return arrays
+
+
+def keep_frozen_weights(
+  folder: pathlib.Path, weights: Sequence[np.ndarray]
+) -> None:
+  """Saves a run's frozen weights once, or checks that they are as saved."""
+  path = folder / FROZEN_WEIGHTS
+  if not path.exists():
+    durable_files.write_arrays(path, list(weights))
+    return
+  try:
+    kept = durable_files.pack_as(list(weights), durable_files.read_arrays(path))
+    is_same = all(map(np.array_equal, kept, weights))
+  except (durable_files.DamagedFileError, ValueError):
+    is_same = False
+  if not is_same:
+    raise durable_files.OutputError(
+      f'{path} has other frozen weights than the model has now; put the file of'
+      ' weights back, or train anew with another --experiment_name'
+    )
+
+
+def read_frozen_weights(folder: pathlib.Path) -> tuple[np.ndarray, ...] | None:
+  """Reads a run's frozen weights; None if none were saved."""
+  path = folder / FROZEN_WEIGHTS
+  if not path.exists():
+    return None
+  try:
+    return tuple(durable_files.read_arrays(path).values())
+  except durable_files.DamagedFileError as error:
+    raise durable_files.OutputError(str(error)) from error

@@ -16,7 +16,9 @@ import dp_accounting
 from dp_accounting import rdp
 
 from tff_semifl import settings
+from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import saved_experiment
+from tff_semifl.files import durable_files
 from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 from tff_semifl.privacy import privacy_statement
@@ -72,6 +74,30 @@ def obtain_key(
     )
   found = privacy_key.read(folder / privacy_key.NAME)
   return found or privacy_key.PrivacyKey.draw()
+
+
+def keep_key(
+  folder: pathlib.Path, key: privacy_key.PrivacyKey, last_round: int
+) -> None:
+  """Saves the key of a private run, so that the run can be resumed.
+
+  Raises an OutputError if rounds up to `last_round` are left of a run that was
+  begun with another key, or if the key cannot be kept secret.
+  """
+  path = folder / privacy_key.NAME
+  found = privacy_key.read(path)
+  if found == key:
+    return
+  latest = checkpoints.read_latest(folder / 'checkpoints')
+  if found is None and latest is None and not (folder / 'metrics.csv').exists():
+    privacy_key.write(path, key)
+  elif latest is None or latest[1] < last_round:
+    # Otherwise the same updates would be published twice, with different noise.
+    raise durable_files.OutputError(
+      f'{path}, the secret key that this run was begun with, is another or'
+      ' missing (it is removed when all rounds were run); put it back, or train'
+      ' anew with another --experiment_name'
+    )
 
 
 def create_epsilon_fn(

@@ -11,10 +11,9 @@ import pathlib
 import types
 from typing import IO, Any
 
-import numpy as np
-
 from tff_semifl import settings as settings_lib
 from tff_semifl.experiment import checkpoints as checkpoints_lib
+from tff_semifl.experiment import client_privacy
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
@@ -22,7 +21,6 @@ from tff_semifl.experiment import image_task
 from tff_semifl.experiment import metrics_file
 from tff_semifl.experiment import run_settings
 from tff_semifl.files import durable_files
-from tff_semifl.privacy import privacy_key
 
 _LOCK_NAME = '.lock'
 NUM_CHECKPOINTS = 3
@@ -108,58 +106,6 @@ class ExperimentFolder:
       hparams_file.write(self.path / hparams_file.NAME, recorded)
       self._recorded = recorded
 
-  def keep_frozen_weights(self, weights: Sequence[np.ndarray]) -> None:
-    """Saves the frozen weights, or checks that the saved weights are equal."""
-    path = self.path / checkpoints_lib.FROZEN_WEIGHTS
-    if not path.exists():
-      # Saved once, not in each checkpoint.
-      durable_files.write_arrays(path, list(weights))
-      return
-    try:
-      kept = durable_files.pack_as(
-        list(weights), durable_files.read_arrays(path)
-      )
-      is_same = all(map(np.array_equal, kept, weights))
-    except (durable_files.DamagedFileError, ValueError):
-      is_same = False
-    if not is_same:
-      raise durable_files.OutputError(
-        f'{path} has other frozen weights than the model has now; put the file'
-        ' of weights back, or train anew with another --experiment_name'
-      )
-
-  def keep_privacy_key(
-    self, key: privacy_key.PrivacyKey, last_round: int
-  ) -> None:
-    """Saves the key of a private run, so that the run can be resumed.
-
-    `last_round` is the run's last round. Raises an OutputError if an incomplete
-    run was begun with another key, or if the key cannot be kept secret.
-    """
-    path = self.path / privacy_key.NAME
-    found = privacy_key.read(path)
-    if found == key:
-      return
-    latest = checkpoints_lib.read_latest(self.path / 'checkpoints')
-    is_new = latest is None and not self.metrics_path.exists()
-    if found is None and is_new:
-      privacy_key.write(path, key)
-    elif latest is not None and (
-      self._recorded.flags.get('total_rounds') == latest[1] < last_round
-    ):
-      raise durable_files.OutputError(
-        f'{self.path} holds a private run that is complete with'
-        f' --total_rounds={latest[1]}, and whose secret key is gone, so that no'
-        ' round can be added; choose another --output_dir'
-      )
-    elif latest is None or latest[1] < last_round:
-      # Otherwise the same updates would be published twice, with different
-      # noise.
-      raise durable_files.OutputError(
-        f'{path}, the secret key that this run was begun with, is missing or'
-        ' another; put it back, or train anew with another --experiment_name'
-      )
-
   def _lock(self) -> IO[str]:
     """Locks the folder for as long as the returned file is open."""
     path = self.path / _LOCK_NAME
@@ -237,9 +183,13 @@ def open_folder(
   )
   frozen = experiment.classifier.variables.frozen
   if frozen:
-    folder.keep_frozen_weights([weight.numpy() for weight in frozen])
+    checkpoints_lib.keep_frozen_weights(
+      folder.path, [weight.numpy() for weight in frozen]
+    )
   if experiment.privacy_key is not None:
-    folder.keep_privacy_key(experiment.privacy_key, experiment.total_rounds)
+    client_privacy.keep_key(
+      folder.path, experiment.privacy_key, experiment.total_rounds
+    )
   folder.record_length()
   return folder
 

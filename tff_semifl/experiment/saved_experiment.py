@@ -22,7 +22,6 @@ from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
-from tff_semifl.files import durable_files
 from tff_semifl.models import functional
 
 # Recorded for all systems, as a setting or derived from other settings.
@@ -132,24 +131,12 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
       accuracy=float(arrays[f'{prefix}accuracy']),
       best_accuracy=best_accuracy,
       choice=choice,
-      frozen_weights=_read_frozen_weights(folder),
+      frozen_weights=checkpoints.read_frozen_weights(folder),
     )
   except KeyError as error:
     raise SavedExperimentError(
       f'has a checkpoint of another program: there is no {error} in it'
     ) from error
-
-
-def _read_frozen_weights(
-  folder: pathlib.Path,
-) -> tuple[np.ndarray, ...] | None:
-  path = folder / checkpoints.FROZEN_WEIGHTS
-  if not path.exists():
-    return None
-  try:
-    return tuple(durable_files.read_arrays(path).values())
-  except durable_files.DamagedFileError as error:
-    raise durable_files.OutputError(str(error)) from error
 
 
 def _sequence(
