@@ -66,9 +66,7 @@ class Checkpoints:
       # resumed from an intact version.
       before = [n for n in _versions(self._folder) if n <= version]
       for old in before[: -self._num_kept]:
-        # A folder of that name is no checkpoint.
-        if not _path(self._folder, old).is_dir():
-          _path(self._folder, old).unlink()
+        _path(self._folder, old).unlink()
 
 
 def read_latest(

@@ -131,28 +131,22 @@ def describe(
   """The statement after rounds 1 to `num_rounds`; None without privacy."""
   if values.get('aggregator') != 'differential_privacy':
     return None
-  try:
-    clipping_norm, fixed_key = values['clipping_norm'], values[_FIXED_KEY]
-    numbers = {
-      'noise_multiplier': values['noise_multiplier'],
-      'num_clients': values['num_clients'],
-      'clients_per_round': values['clients_per_round'],
-      'num_rounds': num_rounds,
-      'delta': values['privacy_delta'],
-    }
-  except KeyError as error:
-    raise saved_experiment.SavedExperimentError(
-      f'its hparams.json lacks {error.args[0]}'
-    ) from error
+  numbers = {
+    'noise_multiplier': values['noise_multiplier'],
+    'num_clients': values['num_clients'],
+    'clients_per_round': values['clients_per_round'],
+    'num_rounds': num_rounds,
+    'delta': values['privacy_delta'],
+  }
   why_not = None
-  if fixed_key is not None:
+  if values[_FIXED_KEY] is not None:
     why_not = (
       f'--{_FIXED_KEY} was given: everybody can repeat the noise and subtract'
       ' it'
     )
   return privacy_statement.PrivacyStatement(
     epsilon=None if why_not else compute_epsilon(**numbers),
-    clipping_norm=clipping_norm,
+    clipping_norm=values['clipping_norm'],
     why_not_private=why_not,
     **numbers,
   )

@@ -20,7 +20,6 @@ from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import keras_models
-from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import own_data
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import running
@@ -228,12 +227,7 @@ def run(
 ) -> training.ProgramState:
   """Trains and exports the model; see `running.run`."""
   settings = experiment.settings
-  with (
-    blame_output(experiment.run),
-    settings_lib.blame(
-      'metrics', experiment.run.metrics, model_selection.MetricError
-    ),
-  ):
+  with blame_output(experiment.run):
     try:
       return running.run(experiment, folder, quiet=quiet)
     except training.TrainingDivergedError as error:

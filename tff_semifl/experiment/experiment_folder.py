@@ -109,7 +109,6 @@ class ExperimentFolder:
   def _lock(self) -> IO[str]:
     """Locks the folder for as long as the returned file is open."""
     path = self.path / _LOCK_NAME
-    durable_files.require_file(path, 'remove it, and the same command goes on')
     file = path.open('w')
     for _ in range(2):
       try:
@@ -125,9 +124,6 @@ class ExperimentFolder:
   ) -> hparams_file.Hparams:
     """The recorded settings, after they are checked or written."""
     path = self.path / hparams_file.NAME
-    durable_files.require_file(
-      path, 'put back the file that was there, or choose another --output_dir'
-    )
     if path.exists():
       try:
         recorded = hparams_file.read(path)

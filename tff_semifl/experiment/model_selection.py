@@ -18,15 +18,6 @@ _KINDS = ('validation', 'test')
 ALWAYS = {'accuracy': True, 'loss': False}
 
 
-class MetricError(Exception):
-  """A metric cannot be computed."""
-
-  def __init__(self, name: str, reason: str):
-    super().__init__(f'{name}: {reason}')
-    self.name = name
-    self.reason = reason
-
-
 class Measurement:
   """Computes metrics of logits; the images are the same for all calls."""
 
@@ -42,14 +33,18 @@ class Measurement:
       try:
         metric = metric_lib.load(name)
       except ValueError as error:
-        raise MetricError(name, str(error)) from error
+        raise settings.SettingError('metrics', name, str(error)) from error
       if metric.name in ALWAYS:
         continue
       if metric.name in taken:
-        raise MetricError(name, f'two metrics have the name {metric.name}')
+        raise settings.SettingError(
+          'metrics', name, f'two metrics have the name {metric.name}'
+        )
       if len(class_names) < metric.min_classes:
-        raise MetricError(
-          name, f'is the same for all models of {len(class_names)} classes'
+        raise settings.SettingError(
+          'metrics',
+          name,
+          f'is the same for all models of {len(class_names)} classes',
         )
       taken.add(metric.name)
       self._metrics[name] = metric
@@ -86,8 +81,8 @@ class Measurement:
         try:
           values = np.reshape(metric.compute(self._labels, logits), -1)
         except Exception as error:
-          raise MetricError(
-            name, f'failed ({type(error).__name__}: {error})'
+          raise settings.SettingError(
+            'metrics', name, f'failed ({type(error).__name__}: {error})'
           ) from error
       measured.update(zip(columns, map(float, values), strict=True))
     return measured
@@ -199,18 +194,7 @@ class ModelSelection(settings.Settings):
     labels: np.ndarray,
   ) -> Measurement:
     """Computes the metrics of the settings `metrics` and `keep_best`."""
-
-    def measure(names: Sequence[str]) -> Measurement:
-      try:
-        return Measurement(names, class_names, labels)
-      except MetricError as error:
-        # A list of several names is too long to repeat.
-        setting, shown = 'metrics', error.name
-        if error.name not in metrics:
-          setting, shown = 'keep_best', self.keep_best
-        raise settings.SettingError(setting, shown, error.reason) from error
-
-    found = measure(metrics)
+    found = Measurement(metrics, class_names, labels)
     name = (self.keep_best or '').partition('/')[2]
     if not name or name in found.directions:
       return found
@@ -218,7 +202,14 @@ class ModelSelection(settings.Settings):
     metric, _, of_class = name.partition('/')
     if metric in metric_lib.METRICS or of_class in class_names:
       name = metric
-    return found if name in metrics else measure([*metrics, name])
+    if name in metrics:
+      return found
+    try:
+      return Measurement([*metrics, name], class_names, labels)
+    except settings.SettingError as error:
+      raise settings.SettingError(
+        'keep_best', self.keep_best, error.problem
+      ) from error
 
   def create_choice(self, found: Measurement) -> ModelChoice | None:
     """How the model to export is chosen; None for the last round's model."""

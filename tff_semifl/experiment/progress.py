@@ -87,7 +87,6 @@ class Display(contextlib.AbstractContextManager):
 @contextlib.contextmanager
 def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
   """Opens a log of lines and warnings; yields a function that adds a line."""
-  durable_files.require_file(path, 'remove it, and the same command goes on')
   with durable_files.naming(path):
     handler = LogHandler(path, encoding='utf-8')
   handler.setFormatter(

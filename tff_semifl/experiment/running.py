@@ -19,7 +19,6 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_results
-from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import progress
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import saved_experiment
@@ -33,7 +32,6 @@ from tff_semifl.privacy import privacy_key
 # Errors whose message suffices, without a traceback.
 _PLAIN = (
   durable_files.OutputError,
-  model_selection.MetricError,
   runtime.NotPortableError,
   runtime.WorkerError,
   settings.SettingError,
