@@ -28,7 +28,6 @@ _THRESHOLD = 0.37
 # Fields of an experiment that training does not use.
 _UNUSED = (
   'settings',
-  'identity',
   'run',
   'task',
   'model',

@@ -57,7 +57,6 @@ def save(
       **experiment_folder.record(settings, run),
       **settings_lib.as_dict(command.runtime),
     },
-    settings.identify(),
   )
   model = settings.model.model.create(task, settings.seed)
   generator = np.random.default_rng(round_num)

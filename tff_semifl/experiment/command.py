@@ -100,7 +100,6 @@ class Command(settings_lib.Settings):
         run,
         task,
         experiment_folder.record(experiment, run),
-        experiment.identify(),
       )
 
   def context(

@@ -6,7 +6,6 @@
 from collections.abc import Callable, Mapping
 import dataclasses
 import functools
-from typing import Any
 
 from absl import logging
 import numpy as np
@@ -42,7 +41,6 @@ class Experiment:
   All defaults of `settings` and `run` are filled in.
 
   Attributes:
-    identity: What identifies system, task and model besides their settings.
     preparation_dataset: The server's features, in place of images in
       preparations; None if preparations take images.
     privacy_key: The secret key of a private run, or None.
@@ -60,7 +58,6 @@ class Experiment:
   """
 
   settings: experiment_settings.ExperimentSettings
-  identity: Mapping[str, Any]
   run: run_settings.RunSettings
   task: image_task.ImageTask
   model: tf.keras.Model
@@ -93,7 +90,6 @@ def create_experiment(
 
   `has_xla` says whether the runtime can compile with XLA.
   """
-  identity = settings.identify()
   task = settings.data.create_task(settings.model.model.create_task)
   create_model = functools.cache(functools.partial(settings.create_model, task))
   settings = filled_settings.fill_in(settings, task, create_model)
@@ -148,7 +144,6 @@ def create_experiment(
   is_secret = private_mean and private_mean.insecure_fixed_privacy_key is None
   return Experiment(
     settings=settings,
-    identity=identity,
     run=run,
     task=task,
     model=model,

@@ -174,7 +174,6 @@ def open_folder(
     experiment.run,
     experiment.task,
     {**recorded_settings(experiment), **computed},
-    experiment.identity,
     experiment.data.notes,
   )
   frozen = experiment.classifier.variables.frozen
@@ -195,13 +194,12 @@ def take_folder(
   run: run_settings.RunSettings,
   task: image_task.ImageTask,
   recorded: Mapping[str, Any],
-  identity: Mapping[str, Any],
   notes: Sequence[str] = (),
 ) -> ExperimentFolder:
   """Creates or opens the folder of an experiment that is not built.
 
-  `settings` must be filled in. `recorded` has all settings to record, by name.
-  `identity` is from `ExperimentSettings.identify`; `notes` concern the data.
+  `settings` must be filled in. `recorded` has all settings to record, by name,
+  and `notes` concern the data.
   """
   part = settings.data.task
   return ExperimentFolder(
@@ -210,7 +208,7 @@ def take_folder(
       recorded,
       system=settings.system_name,
       data=task.data_description,
-      parts=identity,
+      parts=settings.identify(),
       notes=notes,
     ),
     {
