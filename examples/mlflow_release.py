@@ -7,13 +7,14 @@ python -m launch.train semifl --release_managers=examples.mlflow_release:create
 """
 
 import math
+import pathlib
 import re
 
 import mlflow
 import tensorflow_federated as tff
 
 
-def create(path, settings) -> 'MLflowManager':
+def create(path: pathlib.Path, settings: dict) -> 'MLflowManager':
   """Begins a run of MLflow, or resumes the one that the folder names."""
   file = path / 'mlflow_run_id.txt'
   mlflow.end_run()
@@ -28,10 +29,10 @@ def create(path, settings) -> 'MLflowManager':
 class MLflowManager(tff.program.ReleaseManager):
   """Logs the metrics of each evaluated round; MLflow ends the run at exit."""
 
-  def __init__(self, run_id):
+  def __init__(self, run_id: str):
     self._run_id = run_id
 
-  async def release(self, value, key) -> None:
+  async def release(self, value: dict, key: int) -> None:
     """Logs by column; characters that MLflow refuses become underscores."""
     metrics = {re.sub(r'[^\w\-. /]', '_', k): v for k, v in value.items()}
     metrics = {k: v for k, v in metrics.items() if not math.isnan(v)}
