@@ -280,7 +280,9 @@ class DataSplit(settings.Settings):
     shares, names, notes = [], None, ()
     if self.clients is not None:
       shares = self.clients.split(pool.true_labels, task.num_classes, seed)
-      notes = self.clients.partition.describe(pool.true_labels, shares)
+      num_all = len(pool.true_labels)
+      if num_left := num_all - sum(map(len, shares)):
+        notes = (f'{num_left} of {num_all} images have no client',)
     elif self.client_test is not None:
       shares, names = data.shares, data.client_names
     found = FederatedData(labeled, pool, shares, data.test, (), notes, names)

@@ -27,15 +27,6 @@ class Partition(settings.Settings, abc.ABC):
   ) -> Sequence[np.ndarray]:
     """The int64 indices of each client's images, by true classes."""
 
-  def describe(
-    self, labels: np.ndarray, shares: Sequence[np.ndarray]
-  ) -> tuple[str, ...]:
-    """Lines on how the partition differs from the settings."""
-    num_left = len(labels) - sum(map(len, shares))
-    if not num_left:
-      return ()
-    return (f'{num_left} of {len(labels)} images have no client',)
-
   def __str__(self) -> str:
     """The part of an experiment's default name."""
     values = settings.as_dict(self).values()
@@ -70,19 +61,6 @@ class Classes(Partition):
   ) -> Sequence[np.ndarray]:
     return skewed_partition.partition_classes(
       labels, num_classes, self.classes_per_client, num_clients, seed
-    )
-
-  def describe(
-    self, labels: np.ndarray, shares: Sequence[np.ndarray]
-  ) -> tuple[str, ...]:
-    numbers = np.array([len(np.unique(labels[share])) for share in shares])
-    num_fewer = np.count_nonzero(numbers < self.classes_per_client)
-    if not num_fewer:
-      return ()
-    return (
-      f'{num_fewer} of {len(shares)} clients have fewer than'
-      f' {self.classes_per_client} classes, {numbers.min()} at least, as some'
-      " of a client's parts may be of the same class",
     )
 
 
