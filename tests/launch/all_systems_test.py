@@ -20,7 +20,7 @@ from tests.experiment import saved_run
 from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.core import evaluation
-from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import learning_process
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import system_registry
@@ -97,7 +97,7 @@ def _with_computations_of(experiment):
       type(experiment.settings.system), 'build', lambda *_: experiment.process
     ),
     mock.patch.object(
-      experiment_lib, 'create_classifier', lambda *_: experiment.classifier
+      learning_process, 'create_classifier', lambda *_: experiment.classifier
     ),
     mock.patch.object(
       evaluation, 'build_evaluation', lambda *_, **__: experiment.evaluation
