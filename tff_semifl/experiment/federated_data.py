@@ -147,11 +147,7 @@ class FederatedData(NamedTuple):
     return client_test_lib.ClientTest(self.unlabeled, self.shares)
 
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
-    """The images that the server trains on.
-
-    Unlabeled images of the server, if any, come after labeled images, with
-    `sources.UNKNOWN_LABEL`.
-    """
+    """The images that the server trains on; unlabeled images come last."""
     if labels is not system_lib.Labels.AT_SERVER_WITH_POOL:
       return self.labeled
     pool = _pool_of_unknown_classes(self.unlabeled.images)
