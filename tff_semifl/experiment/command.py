@@ -19,7 +19,7 @@ from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import keras_models
+from tff_semifl.experiment import models
 from tff_semifl.experiment import own_data
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import running
@@ -146,7 +146,7 @@ def create_experiment(
   system: str | system_lib.System,
   task: image_task.ImageTask | image_task.Task,
   *,
-  create_model: keras_models.CreateModel | None = None,
+  create_model: models.CreateModel | None = None,
   **settings: Any,
 ) -> experiment_lib.Experiment:
   """Loads the data and builds the experiment.
@@ -186,7 +186,7 @@ def create_experiment(
       raise settings_lib.SettingError(
         'model', settings['model'], 'leave it out, or create_model'
       )
-    model = keras_models.FunctionModel(
+    model = models.FunctionModel(
       reference=settings_lib.qualified_name(create_model),
       function=create_model,
     )

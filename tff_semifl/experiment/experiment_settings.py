@@ -17,7 +17,6 @@ from tff_semifl.experiment import equal_images
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import frozen_models
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import keras_models
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import models
 from tff_semifl.experiment import statistics as statistics_lib
@@ -43,7 +42,7 @@ def _load_model(reference: str) -> models.Model:
   """Loads a frozen network, or the function of a user's model."""
   if reference.startswith(frozen_models.PREFIX):
     return frozen_models.load(reference)
-  return keras_models.load_function(reference)
+  return models.load_function(reference)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
