@@ -58,7 +58,7 @@ class EqualImagesTest(parameterized.TestCase):
     (
       'test_at_clients',
       {'unlabeled': _images([20, 21, 22, 12, 24])},
-      [r'1 of 3 test images.*clients.*test\[2\] = client 1\[1\]'],
+      [r'1 of 3 test images.*clients.*test\[2\] = unlabeled\[3\]'],
     ),
     (
       'two_labels_at_server',

@@ -80,11 +80,4 @@ def _name(images: sources.TaskData, index: int) -> str:
     return f'train[{index}]'
   if index < num_train + num_test:
     return f'test[{index - num_train}]'
-  index -= num_train + num_test
-  for client, share in enumerate(images.shares or ()):
-    (places,) = np.nonzero(share == index)
-    if len(places):
-      if images.client_names is not None:
-        client = images.client_names[client]
-      return f'client {client}[{places[0]}]'
-  return f'unlabeled[{index}]'
+  return f'unlabeled[{index - num_train - num_test}]'

@@ -43,18 +43,13 @@ class Experiment:
   Attributes:
     preparation_dataset: The server's features, in place of images in
       preparations; None if preparations take images.
-    privacy_key: The secret key of a private run, or None.
     validates: Whether `test_dataset` is a validation split; metrics are then
       named `validation/`.
     total_rounds: The last round to run; the first is round 0.
-    rounds_per_evaluation: Interval in rounds of evaluating the model and saving
-      the state; the last round is always included.
     measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
       compared with the true labels, which must be known.
-    statistics: Computes batch normalization statistics after a round, or None.
     epsilon_fn: Round -> epsilon after this round; None without privacy.
     measure: Logits of the evaluated images -> further metrics by name, or None.
-    model_choice: How the model of a round is chosen; None for the last round.
   """
 
   settings: experiment_settings.ExperimentSettings
