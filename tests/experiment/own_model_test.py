@@ -3,8 +3,10 @@
 
 """Tests that models of Keras are trained, exported and restored."""
 
+import functools
 import pathlib
 import sys
+import textwrap
 import types
 from unittest import mock
 
@@ -21,6 +23,7 @@ from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import models
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
@@ -132,6 +135,34 @@ class TrainingTest(parameterized.TestCase):
     np.testing.assert_array_equal(model(images), experiment.model(images))
     with self.assertRaisesRegex(durable_files.OutputError, 'other frozen'):
       checkpoints.keep_frozen_weights(folder.path, [np.zeros(3)])
+
+
+class DocumentTest(absltest.TestCase):
+  def test_pretrained_backbone_is_trained(self):
+    text = (pathlib.Path(__file__).parents[2] / 'docs/models.md').read_text()
+    begin = text.index('    import tensorflow as tf  # my_models.py')
+    source = text[begin : text.index('    python -m launch.train', begin)]
+    names = {}
+    exec(textwrap.dedent(source), names)
+    create = functools.partial(
+      tf.keras.applications.MobileNetV2, alpha=0.35, weights=None
+    )
+    with mock.patch.object(tf.keras.applications, 'MobileNetV2', create):
+      model = models.FunctionModel(
+        reference='my_models:mobilenet', function=names['mobilenet']
+      ).create(
+        types.SimpleNamespace(image_shape=(32, 32, 3), num_classes=3), seed=0
+      )
+    found = functional.find_weights(model)
+    # 52 convolutions, as many normalizations, and the last layer.
+    self.assertLen(found.trainable, 52 + 2 * 52 + 2)
+    self.assertLen(found.statistics, 2 * 52)
+    self.assertEmpty(found.frozen)
+    classifier = functional.from_keras(model)
+    logits = classifier.logits(
+      classifier.initial_weights, _IMAGES.astype(np.float32)
+    )
+    np.testing.assert_allclose(logits, model(_IMAGES), rtol=1e-3, atol=1e-4)
 
 
 if __name__ == '__main__':
