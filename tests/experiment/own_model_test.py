@@ -141,7 +141,7 @@ class DocumentTest(absltest.TestCase):
   def test_pretrained_backbone_is_trained(self):
     text = (pathlib.Path(__file__).parents[2] / 'docs/models.md').read_text()
     begin = text.index('    import tensorflow as tf  # my_models.py')
-    source = text[begin : text.index('    python -m launch.train', begin)]
+    source = text[begin : text.index('The module and the function', begin)]
     names = {}
     exec(textwrap.dedent(source), names)
     create = functools.partial(
