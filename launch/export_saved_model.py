@@ -125,7 +125,7 @@ def main(export: Export) -> None:
         f'was trained on other data ({hparams.data}) than there are now'
         f' ({task.data_description})'
       )
-    model = experiment.model.model.create_to_assign(task)
+    model = experiment.model.model.create(task, seed=0)
     kinds = functional.find_weights(model)
     if kinds.frozen and trained.frozen_weights is None:
       raise ValueError(

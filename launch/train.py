@@ -92,9 +92,6 @@ def _print_outcome(
   prior = site_shares.read(folder.path)
   if prior is not None:
     print(site_shares.describe(prior))
-  if experiment.run.client_classes:
-    counts = client_results.read_classes(folder.path)
-    print(client_results.describe_classes(experiment, counts))
   print(
     f'exported: the model of round {kept.round_num}, {kept.choice.describe()}'
   )

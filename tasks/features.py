@@ -49,10 +49,6 @@ class Features(image_task.Task):
   def place(self) -> str:
     return pathlib.Path(self.features_file or '').stem
 
-  @property
-  def shares_description(self) -> str:
-    return f'as in {self.features_file}'
-
   def create(self) -> image_task.ImageTask:
     if self.features_file is None:
       raise settings.SettingError(

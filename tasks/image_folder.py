@@ -102,10 +102,6 @@ class ImageFolder(image_task.Task):
     return pathlib.Path(self.image_dir).resolve().name
 
   @property
-  def shares_description(self) -> str:
-    return 'at sites' if self.sites else f'as in {self.image_dir}'
-
-  @property
   def quick(self) -> Mapping[str, Any]:
     if self.image_size is None:
       size = {'image_size': '32', 'model_depth': 10}

@@ -21,8 +21,8 @@ from tff_semifl.algorithms import training_settings
 from tff_semifl.augment import augmentation
 from tff_semifl.core import evaluation
 from tff_semifl.core import federated_process
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import learning_process
 from tff_semifl.experiment import statistics
 from tff_semifl.experiment import system_registry
 from tff_semifl.models import functional
@@ -119,7 +119,7 @@ def without_computations() -> Iterator[None]:
   classifier.variables.frozen = ()
   built = classifier, mock.MagicMock()
   with (
-    mock.patch.object(experiment_lib, '_build_process', return_value=built),
+    mock.patch.object(learning_process, 'build', return_value=built),
     mock.patch.object(statistics.Statistics, 'create_pass'),
     mock.patch.object(evaluation, 'build_evaluation'),
   ):
@@ -149,7 +149,7 @@ def sharing_models() -> Iterator[None]:
     key=lambda chosen, _: (chosen.model, chosen.seed, chosen.data.task),
   )
   create_classifier = _once(
-    experiment_lib.create_classifier,
+    learning_process.create_classifier,
     key=lambda model, chosen: (id(model), chosen),
   )
 
@@ -165,7 +165,7 @@ def sharing_models() -> Iterator[None]:
       experiment_settings.ExperimentSettings, 'create_model', create_model
     ),
     mock.patch.object(
-      experiment_lib, 'create_classifier', create_with_initial_weights
+      learning_process, 'create_classifier', create_with_initial_weights
     ),
     mock.patch.object(
       evaluation,

@@ -3,9 +3,6 @@
 
 """Tests of the figures of an experiment's data."""
 
-import pathlib
-import types
-
 from absl.testing import absltest
 import numpy as np
 
@@ -19,7 +16,6 @@ from tff_semifl.experiment import federated_data
 class DataFiguresTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path, 'figures')
     self._task = small_digits.SmallDigits().create()
     self._images = digits.Digits().create().load().train.images[:20]
 
@@ -28,20 +24,6 @@ class DataFiguresTest(absltest.TestCase):
     return federated_data.FederatedData(
       images, sources.ImagePool(*images), shares, images
     )
-
-  def _draw(self, labels):
-    settings = types.SimpleNamespace(
-      seed=0, data=types.SimpleNamespace(title='digits, at random')
-    )
-    data_figures.draw(
-      types.SimpleNamespace(
-        data=self._split(labels, np.split(np.arange(20), 4)),
-        task=self._task,
-        settings=settings,
-      ),
-      self._folder,
-    )
-    return sorted(path.name for path in self._folder.iterdir())
 
   def test_shows_original_weak_and_strong_views(self):
     fig = data_figures.draw_augmentations(self._task, self._images[:2], seed=0)
@@ -62,20 +44,6 @@ class DataFiguresTest(absltest.TestCase):
       for others in ([], [np.arange(0)])
     ]
     self.assertEqual(found, ['0.000', '0.000'])
-
-  def test_draws_no_classes_that_are_unknown(self):
-    unknown = np.full(20, sources.UNKNOWN_LABEL)
-    self.assertEqual(self._draw(unknown), ['augmentations.png'])
-    # Images of unknown class form a class of their own.
-    unknown[0] = 3
-    self.assertIn('partition.png', self._draw(unknown))
-
-  def test_what_is_there_stays(self):
-    self._folder.mkdir()
-    for name in ('augmentations.png', 'partition.png'):
-      (self._folder / name).write_text('precious')
-    for name in self._draw(np.zeros(20)):
-      self.assertEqual((self._folder / name).read_text(), 'precious')
 
 
 if __name__ == '__main__':

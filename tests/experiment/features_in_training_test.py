@@ -78,8 +78,6 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
       linear_reference.softmax(logits),
       atol=1e-5,
     )
-    # Features have no figure of augmentations.
-    self.assertFalse((folder.figures_path / 'augmentations.png').exists())
 
   @parameterized.named_parameters(
     (

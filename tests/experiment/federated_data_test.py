@@ -173,32 +173,12 @@ class PooledDataTest(absltest.TestCase):
     )
 
 
-def _describe(part, labels, num_clients, seed=0):
-  shares = part.split(labels, 10, num_clients, seed)
-  return shares, part.describe(labels, shares)
-
-
-class DescribeTest(parameterized.TestCase):
+class PartitionTest(absltest.TestCase):
   def test_images_that_do_not_divide(self):
-    # 1003 = 7 * 143 + 2.
-    labels = np.arange(1003) % 10
-    _, (note,) = _describe(partitions.IID(), labels, 7)
-    self.assertRegex(note, '^2 of 1003 images have no client$')
-    self.assertEmpty(_describe(partitions.IID(), labels[:1001], 7)[1])
-
-  def test_clients_with_fewer_classes(self):
-    labels = np.arange(1000) % 10
-    found = []
-    for seed in range(5):
-      shares, notes = _describe(partitions.Classes(), labels, 20, seed)
-      num_fewer = sum(len(set(labels[share])) == 1 for share in shares)
-      found.append(num_fewer)
-      if num_fewer:
-        self.assertRegex(notes[0], f'^{num_fewer} of 20 clients .* 2 .* 1 ')
-      else:
-        self.assertEmpty(notes)
-    # A second part of the same class has a probability of 3 in 39.
-    self.assertGreater(max(found), 0)
+    # 1387 = 7 * 198 + 1 = 19 * 73.
+    found = _split(_LABELS.AT_SERVER, num_clients=7)
+    self.assertEqual(found.notes, ('1 of 1387 images have no client',))
+    self.assertEmpty(_split(_LABELS.AT_SERVER, num_clients=19).notes)
 
   def test_outside_function_must_share_out_all_images(self):
     part = partitions.OutsidePartition(

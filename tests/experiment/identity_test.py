@@ -25,7 +25,7 @@ from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import keras_models
+from tff_semifl.experiment import models
 from tff_semifl.experiment import own_data
 from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
@@ -69,7 +69,7 @@ class IdentityTest(absltest.TestCase):
         task=own_data.create_part(task or small_own_task.create_task())
       ),
       {'num_clients': 2, 'clients_per_round': 1},
-      model=keras_models.FunctionModel(
+      model=models.FunctionModel(
         reference='mine:create', function=create_model
       ),
     )

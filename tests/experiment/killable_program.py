@@ -16,13 +16,13 @@ import sys
 import types
 
 import numpy as np
+import tensorflow_federated as tff
 
 from tff_semifl.core import client_states
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import progress
 from tff_semifl.experiment import training
@@ -106,10 +106,12 @@ def _create_program(total_rounds):
     model_choice=model_selection.ModelChoice(
       column='test/accuracy', higher_is_better=True, stop_after=None
     ),
+    preparation_dataset=None,
     server_dataset=server_data,
     clients=types.SimpleNamespace(
       cohort=cohort,
       chosen=cohort,
+      clients_per_round=2,
       datasets=lambda number: [client_data[i] for i in cohort(number)],
     ),
     test_dataset=None,
@@ -136,26 +138,23 @@ def train(
     pathlib.Path(folder), hparams_file.create({})
   )
   program = _create_program(total_rounds)
-  log = progress.TensorBoardLog(experiment.path / 'logdir')
-
-  def on_start(first_round):
-    metrics = metrics_table.read_metrics(experiment.metrics_path)
-    log.start(first_round, metrics, {}, [])
-    parent.send('start')
-
   asyncio.run(
     training.train(
       program,
       checkpoints=experiment.checkpoints(),
-      metrics_manager=experiment.metrics_manager(),
+      metrics_manager=tff.program.GroupingReleaseManager(
+        [
+          experiment.metrics_manager(),
+          progress.TensorBoardLog(experiment.path / 'logdir'),
+        ]
+      ),
       memories=client_states.ClientMemories(
         experiment.path / 'client_states',
         program.process.initialize_memory,
         num_kept=experiment_folder.NUM_CHECKPOINTS,
       ),
-      best_models=experiment.best_models(),
-      on_start=on_start,
-      on_round=log.show_round,
+      on_start=lambda _: parent.send('start'),
+      on_round=lambda *_: None,
     )
   )
 

@@ -33,7 +33,6 @@ _UNUSED = (
   'model',
   'classifier',
   'data',
-  'system_settings',
   'privacy_key',
 )
 

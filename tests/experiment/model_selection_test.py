@@ -7,6 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tff_semifl import settings
 from tff_semifl.experiment import model_selection
 
 _OUTSIDE = 'tests.metrics.outside'
@@ -58,7 +59,7 @@ class MeasurementTest(parameterized.TestCase):
   )
   def test_refuses(self, name, message):
     with self.assertRaisesRegex(
-      model_selection.MetricError, f'{name}: .*{message}'
+      settings.SettingError, f'^metrics={name}: .*{message}'
     ):
       model_selection.Measurement([name], _NAMES, _LABELS)
 

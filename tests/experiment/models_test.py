@@ -15,7 +15,6 @@ import tensorflow as tf
 from tasks import digits
 from tests.experiment import small_experiment
 from tff_semifl import settings
-from tff_semifl.experiment import keras_models
 from tff_semifl.experiment import models
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
@@ -82,7 +81,7 @@ class ModelsTest(parameterized.TestCase):
     ('returns_name', 'returned str, no Keras model'),
   )
   def test_what_is_no_model_is_an_error(self, name, message):
-    model = keras_models.load_function(f'outside:{name}')
+    model = models.load_function(f'outside:{name}')
     with self.assertRaisesRegex(
       settings.SettingError, f'^model=outside:{name}: {message}$'
     ):

@@ -44,7 +44,6 @@ class NamedClassesTest(parameterized.TestCase, tf.test.TestCase):
         'classes_per_client': 2,
       },
     ),
-    ('duplicates', [0, 0, 1, 1, 2], {'drop_test_duplicates': True}),
   )
   def test_class_that_lacks_images(self, labels, changes):
     with self.assertRaisesRegex(settings.SettingError, 'class.*cow'):

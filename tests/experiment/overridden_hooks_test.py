@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of runs of methods whose own hooks leave settings or logits unused."""
+"""Tests of a run of a method whose own hooks use no logits."""
 
 import dataclasses
 

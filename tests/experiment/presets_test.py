@@ -36,11 +36,8 @@ _IN_ONE_PLACE = (
 _NOT_OF_CELLS = {
   'aggregator',
   'client_accuracy',
-  'client_classes',
   'client_dropout_probability',
   'client_test_fraction',
-  'draw_data',
-  'drop_test_duplicates',
   'jit_compile',
   'max_update_norm_ratio',
   'keep_best',
@@ -53,7 +50,6 @@ _NOT_OF_CELLS = {
   'server_logit_adjustment',
   'stop_after',
   'tensorboard',
-  'log_format',
   'release_managers',
 }
 

@@ -3,15 +3,14 @@
 
 """Tests of the lines of a run, its log, and the log of TensorBoard."""
 
+import asyncio
 import math
 import pathlib
 import re
 
 from absl import logging
 from absl.testing import absltest
-import numpy as np
 from tensorboard.backend.event_processing import plugin_event_accumulator
-from tensorboard.plugins.hparams import metadata
 import tensorflow as tf
 
 from tests.experiment import some_metrics
@@ -70,74 +69,22 @@ class LogTest(absltest.TestCase):
     )
 
 
-class TensorBoardLogTest(tf.test.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-    self._logdir = self._folder / 'logdir'
-
-  def _start(
-    self, first_round=0, rounds=(), hparams=None, figures=(), **columns
-  ):
-    """Starts a log; the accuracy in the table shows the round."""
-    log = progress.TensorBoardLog(self._logdir)
-    rounds = np.array(rounds)
-    metrics = {'round': rounds, 'test/accuracy': rounds / 8, **columns}
-    log.start(first_round, metrics, hparams or {'seed': 0}, figures)
-    return log
-
-  def _open_tensorboard(self):
-    return plugin_event_accumulator.EventAccumulator(
-      str(self._logdir), size_guidance={}, tensor_size_guidance={'scalars': 0}
-    ).Reload()
-
-  def _read(self, tag):
-    """Returns steps and values of a tag."""
-    return [
-      (event.step, tf.make_ndarray(event.tensor_proto).item())
-      for event in self._open_tensorboard().Tensors(tag)
-    ]
-
-  def _run(self, first_round, last_round, num_in_table):
-    """Reports rounds to a log."""
-    log = self._start(first_round, range(num_in_table))
-    for number in range(first_round, last_round + 1):
-      log.show_round(number, some_metrics.create(number / 8, np.nan, 1.0))
-      # Each is there at once.
-      self.assertEqual(
-        self._read('test/accuracy'), [(n, n / 8) for n in range(number + 1)]
-      )
-
-  def test_resumed_run_has_one_curve(self):
-    self._run(0, 5, 0)
-    # Killed when round 5 was in the table, but not saved: it is run again.
-    self._run(5, 7, 6)
-    self.assertLen(list(self._logdir.iterdir()), 1)
-    tags = self._open_tensorboard().Tags()['tensors']
-    self.assertContainsSubset(['server/loss', 'seconds'], tags)
-    self.assertNotIn('client/label_ratio', tags)
-
-  def test_hparams_are_the_flags(self):
-    self._start(
-      hparams={
-        'task': 'digits',
-        'seed': 3,
-        'gray': True,
-        'data_dir': None,
-        'sizes': [1, 2],
-      }
+class TensorBoardLogTest(absltest.TestCase):
+  def test_has_what_was_measured_at_once(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    log = progress.TensorBoardLog(folder)
+    for number in range(2):
+      metrics = some_metrics.create(number / 8, math.nan, 1.0)
+      asyncio.run(log.release(metrics, number))
+    shown = plugin_event_accumulator.EventAccumulator(str(folder)).Reload()
+    self.assertEqual(
+      [
+        (event.step, tf.make_ndarray(event.tensor_proto).item())
+        for event in shown.Tensors('test/accuracy')
+      ],
+      [(0, 0.0), (1, 0.125)],
     )
-    summary = self._open_tensorboard().SummaryMetadata(
-      metadata.SESSION_START_INFO_TAG
-    )
-    hparams = metadata.parse_session_start_info_plugin_data(
-      summary.plugin_data.content
-    ).hparams
-    self.assertSameElements(hparams, ['task', 'seed', 'gray', 'sizes'])
-    self.assertEqual(hparams['task'].string_value, 'digits')
-    self.assertEqual(hparams['seed'].number_value, 3)
-    self.assertTrue(hparams['gray'].bool_value)
-    self.assertEqual(hparams['sizes'].string_value, '[1, 2]')
+    self.assertNotIn('client/label_ratio', shown.Tags()['tensors'])
 
 
 if __name__ == '__main__':

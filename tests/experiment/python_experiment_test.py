@@ -75,7 +75,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     self, system, num_clients, clients_per_round, total_rounds
   ):
     task = _create_task(clients=np.split(_IMAGES[:36], num_clients))
-    part = own_data.OwnTaskWithShares(prepared=task)
+    part = own_data.OwnTask(prepared=task)
     filled = filled_settings.fill_in(
       experiment_settings.create(
         system,

@@ -71,7 +71,7 @@ class RecordedTest(parameterized.TestCase):
   def test_settings_of_a_part_from_outside_are_restored(self):
     outside = types.ModuleType('outside')
     outside.create_model = lambda task, seed: None
-    values = {'model': 'outside:create_model', 'input_range': '0_to_1'}
+    values = {'model': 'outside:create_model', 'normalization': 'group'}
     with mock.patch.dict(sys.modules, outside=outside):
       restored = settings.as_dict(_restore(values))
     self.assertContainsSubset(values.items(), restored.items())

@@ -49,8 +49,6 @@ def train(folder, program, on_round=lambda *_: None, on_start=lambda _: None):
       checkpoints=checkpoints.Checkpoints(folder / 'checkpoints', num_kept=3),
       metrics_manager=metrics_file.MetricsFile(folder / 'metrics.csv'),
       memories=linear_program.create_memories(program, folder, num_kept=3),
-      best_models=program.model_choice
-      and checkpoints.BestModels(folder / 'best', num_kept=4),
       on_start=on_start,
       on_round=on_round,
     )

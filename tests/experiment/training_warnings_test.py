@@ -20,6 +20,7 @@ from tff_semifl.cli import commands
 from tff_semifl.data import sources
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import progress
+from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import training_warnings
 
 
@@ -47,7 +48,7 @@ class TrainingWarningsTest(parameterized.TestCase):
     chosen = {
       'clients_per_round': 4,
       'num_test_images': 1000,
-      'confidence_threshold': 0.95,
+      'system': 'semifl',
       **options,
     }
     watcher = training_warnings.TrainingWarnings(
@@ -60,9 +61,9 @@ class TrainingWarningsTest(parameterized.TestCase):
         data=types.SimpleNamespace(
           test=sources.LabeledImages((), range(chosen['num_test_images']))
         ),
-        system_settings={
-          'confidence_threshold': chosen['confidence_threshold']
-        },
+        settings=types.SimpleNamespace(
+          system=system_registry.SYSTEMS[chosen['system']]
+        ),
       ),
     )
     with self.assertLogs(level='WARNING') as logs:
@@ -78,9 +79,7 @@ class TrainingWarningsTest(parameterized.TestCase):
     for known in ('mine: ', '0.625', 'threshold is 0.95', '87.5%'):
       self.assertIn(known, line)
     # Rounds without clients do not interrupt the count.
-    lines = self._watch(*[_UNLABELED] * 4, _ABSENT, _UNLABELED)
-    self.assertLen(lines, 2)
-    self.assertIn('0.625', lines[1])
+    self.assertLen(self._watch(*[_UNLABELED] * 4, _ABSENT, _UNLABELED), 1)
     # In round 0 clients do not count.
     self.assertEmpty(self._watch(*[_UNLABELED] * 5, first_round=0))
 
@@ -88,23 +87,9 @@ class TrainingWarningsTest(parameterized.TestCase):
     metrics = _round(0.25, 0.0)._replace(
       server=metrics_table.ServerMetrics(math.nan, math.nan)
     )
-    (line,) = self._watch(*[metrics] * 5, confidence_threshold=None)
+    (line,) = self._watch(*[metrics] * 5, system='labels_alone')
     self.assertNotIn('threshold', line)
     self.assertNotIn('nan', line)
-
-  def test_no_client_took_part(self):
-    (line,) = self._watch(_round(0.5, 0.5), _ABSENT, _ABSENT)
-    self.assertIn('round 2, and 4 dropped out', line)
-    self.assertIn('--client_dropout_probability', line)
-    # These rounds have no cohort.
-    self.assertEmpty(self._watch(_ABSENT, first_round=0))
-    self.assertEmpty(self._watch(_ABSENT, clients_per_round=0))
-    # Rejected clients have a warning of their own.
-    self.assertEmpty(
-      self._watch(
-        _ABSENT._replace(client=_ABSENT.client._replace(num_rejected=2.0))
-      )
-    )
 
   @parameterized.named_parameters(
     # At most 53.09% of 1,000 are right, of 99.9%.
@@ -133,45 +118,15 @@ class TrainingWarningsTest(parameterized.TestCase):
     with contextlib.redirect_stderr(stream), progress.Display('run', 9) as bar:
       bar.show('round 1/9', 2)
       before = stream.tell()
-      self._watch(_ABSENT)
+      self._watch(*[_UNLABELED] * 5)
     # The bar is erased, and drawn again below.
     erased, _, drawn = stream.getvalue()[before:].strip('\r').partition('\r')
     self.assertEqual(erased.strip(), '')
     self.assertIn('round 1/9', drawn)
 
 
-class IdleRoundsTest(parameterized.TestCase):
-  @parameterized.parameters(
-    # Round 0 has no clients.
-    ([math.nan, 0.5, 0.5], None),
-    ([math.nan, 0.0, 0.5, 0.5], None),
-    ([math.nan, 0.0, 0.5], '1 of 2 .*--confidence_threshold below 0.9 keeps'),
-    ([math.nan, 0.0, math.nan, 0.0, 0.5], '2 of 3 '),
-    ([0.0], None),
-    ([math.nan, math.nan], None),
-  )
-  def test_half_of_the_rounds(self, ratios, expected):
-    metrics = {
-      'round': np.arange(len(ratios)),
-      'client/label_ratio': np.array(ratios),
-    }
-    line = training_warnings.describe_idle_rounds(metrics, 0.9)
-    if expected is None:
-      self.assertIsNone(line)
-    else:
-      self.assertRegex(line, expected)
-
-  def test_systems_without_a_threshold_or_pseudo_labels(self):
-    metrics = {'round': np.arange(2)}
-    self.assertIsNone(training_warnings.describe_idle_rounds(metrics, 0.95))
-    metrics['client/label_ratio'] = np.array([math.nan, 0.0])
-    line = training_warnings.describe_idle_rounds(metrics, None)
-    self.assertIn('in 1 of 1 evaluated rounds', line)
-    self.assertNotIn('--', line)
-
-
 class BeforeTrainingTest(absltest.TestCase):
-  def _create(self, threshold=0.95, **changes):
+  def _create(self, **changes):
     command = commands.create(
       'semifl',
       {
@@ -183,27 +138,17 @@ class BeforeTrainingTest(absltest.TestCase):
       },
     )
     with small_systems.without_computations():
-      experiment = command.create_experiment()
-    return dataclasses.replace(
-      experiment, system_settings={'confidence_threshold': threshold}
-    )
+      return command.create_experiment()
 
   def _find(self, **changes):
     return list(training_warnings.find_problems(self._create(**changes)))
 
-  def test_nothing_is_said_of_others(self):
-    self.assertEmpty(self._find(threshold=0.11))
+  def test_server_that_trains_before(self):
     self.assertEmpty(self._find(server_epochs=0, server_pretraining_epochs=9))
 
   def test_server_that_never_trains(self):
     (problem,) = self._find(server_epochs=0)
     self.assertIn('--server_epochs (now 0', problem)
-
-  def test_threshold_that_leaves_out_nothing(self):
-    # The most probable of ten classes has a tenth at least.
-    (problem,) = self._find(threshold=0.1)
-    self.assertIn('--confidence_threshold=0.1', problem)
-    self.assertIn('10 classes', problem)
 
   def test_classes_without_an_image(self):
     experiment = self._create()

@@ -61,7 +61,7 @@ _MODULES = {
 _NOT_RUN = {
   r'^(?!launch\.)|^launch\.show_settings': 'is tested elsewhere',
   r'cifar10|svhn': 'the images have to be downloaded',
-  r'--weights=imagenet': 'weights have to be downloaded',
+  r'my_models:mobilenet': 'weights have to be downloaded',
   r'launch\.site|=ray\b': 'needs a cluster, tests have one',
   r'--adapt_shares|--class_shares': 'the images have shares of their own',
 }
@@ -98,7 +98,16 @@ def _write_modules(folder):
     for block in documents.find_blocks(_ROOT)
     if block.path == 'docs/own_methods.md' and 'FED_PROX =' in block.code
   ]
-  for name, code in [('my_method.py', methods[0]), *_MODULES.items()]:
+  models = [
+    block.code
+    for block in documents.find_blocks(_ROOT)
+    if block.path == 'docs/models.md' and 'my_models.py' in block.code
+  ]
+  for name, code in [
+    ('my_method.py', methods[0]),
+    ('my_models.py', models[0]),
+    *_MODULES.items(),
+  ]:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text(code)
 

@@ -14,11 +14,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
-import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from launch import export_saved_model
-from tests import small_applications
 from tests import small_digits
 from tests.data import image_tree
 from tests.data import tfds_files
@@ -144,32 +142,6 @@ class ExportSavedModelTest(parameterized.TestCase):
       r' there are now \(5 labeled',
       image_dir=changed,
     )
-
-  @parameterized.parameters(True, False)
-  @pytest.mark.slow
-  def test_pretrained_weights_are_in_the_experiment(self, freeze_backbone):
-    self.enter_context(small_applications.with_small_mobilenet())
-    file = self._folder / 'pretrained.h5'
-    tf.keras.applications.MobileNet(
-      alpha=0.25, include_top=False, weights=None, input_shape=(32, 32, 3)
-    ).save_weights(file)
-    model = trained_experiment.save(
-      self._experiment,
-      task='image_folder',
-      image_dir=image_tree.write_tree(self._folder / 'photos'),
-      image_size='32',
-      model='mobilenet',
-      model_width=None,
-      width_multiplier=0.25,
-      weights=file,
-      freeze_backbone=freeze_backbone,
-    )
-    file.unlink()
-    self._export(evaluate='false')
-    self._assert_exported(model, self._experiment / 'export')
-    if freeze_backbone:
-      (self._experiment / 'frozen_weights.npz').unlink()
-      self._assert_refused('--experiment=.*/mine: lacks frozen_weights.npz')
 
   def test_folder_that_holds_no_experiment_or_no_model(self):
     self._assert_refused('--experiment=: name the folder', experiment='')

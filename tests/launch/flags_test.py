@@ -54,7 +54,7 @@ class FlagsTest(absltest.TestCase):
     others |= {'head', 'num-cpus', 'object-store-memory'}
     others |= {'entrypoint-num-cpus', 'entrypoint-num-gpus', 'no-wait'}
     # Settings of models and tasks that are not of this package.
-    others |= {'input_range', 'split_seed'}
+    others |= {'split_seed'}
     documents = {_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')}
     # Flags that are gone.
     documents.remove(_ROOT / 'docs/history.md')

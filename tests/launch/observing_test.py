@@ -14,10 +14,8 @@ import sys
 import termios
 
 from absl.testing import absltest
-import numpy as np
 import pytest
 from tensorboard.backend.event_processing import plugin_event_accumulator
-import tensorflow as tf
 
 from tests import forked_programs
 from tests.launch import programs
@@ -46,11 +44,11 @@ class ObservingTest(absltest.TestCase):
     self._environment = dict(os.environ)
     self._environment.pop('TF_CPP_MIN_LOG_LEVEL', None)
 
-  def test_quiet_program_says_what_came_out_and_draws_all(self):
+  def test_quiet_program_says_what_came_out(self):
     completed = subprocess.run(
       [
         *(sys.executable, '-m'),
-        *programs.small_training(self._folder, '--verbosity=-1', '--draw_data'),
+        *programs.small_training(self._folder, '--verbosity=-1'),
       ],
       cwd=_ROOT,
       env=self._environment,
@@ -65,13 +63,6 @@ class ObservingTest(absltest.TestCase):
       str(self._experiment / 'logdir')
     ).Reload()
     self.assertLen(shown.Tensors('test/accuracy'), 3)
-    for name in ('augmentations', 'partition'):
-      [event] = shown.Tensors(name)
-      _, _, png = tf.make_ndarray(event.tensor_proto)
-      path = self._experiment / 'figures' / f'{name}.png'
-      np.testing.assert_array_equal(
-        tf.io.decode_png(png), tf.io.decode_png(path.read_bytes(), channels=3)
-      )
 
   def test_one_line_in_a_terminal(self):
     terminal, program_end = pty.openpty()

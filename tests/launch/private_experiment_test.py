@@ -136,8 +136,7 @@ class PrivateExperimentTest(parameterized.TestCase):
     self._train_to(1)
     with self.assertRaisesRegex(
       settings.SettingError,
-      f'^output_dir={self._folder.parent}: .*/mine/privacy.key, the'
-      ' secret key that this run was begun with, is missing',
+      f'^output_dir={self._folder.parent}: .*/mine/privacy.key, the secret key',
     ):
       self._open(self._create(**_PRIVATE), **_PRIVATE)
     self.assertFalse(self._file.exists())

@@ -4,7 +4,6 @@
 """Tests of threads of operations, in the real program."""
 
 import contextlib
-import math
 import os
 import pathlib
 from unittest import mock
@@ -85,8 +84,10 @@ class ThreadsTest(parameterized.TestCase):
     (8, None, None, None),
   )
   def test_clients_at_a_time(self, num_cores, threads, clients, expected):
-    chosen = runtimes.PlacedThreads(
-      threads_per_operation=threads, max_concurrent_clients=clients
+    chosen = runtimes.InProcess(
+      threads=runtimes.Threads(
+        threads_per_operation=threads, max_concurrent_clients=clients
+      )
     )
     with mock.patch.object(os, 'sched_getaffinity', lambda _: range(num_cores)):
       self.assertEqual(chosen.num_clients, expected)
@@ -106,22 +107,23 @@ class ThreadsTest(parameterized.TestCase):
       (of_clients, of_server, 250 * size * size),
     )
 
+  def test_chosen_number_of_threads(self):
+    threads = runtimes.Threads(threads_per_operation=3)
+    with _new_program() as set_threads:
+      runtimes.Ray(threads=threads).limit_threads(_few_pixels)
+    set_threads.assert_called_once_with(3)
+
   @parameterized.parameters(
-    # Pixels; threads of all and of clients as flags say, and as they are, for
-    # clients where they have others; and clients at a time, on eight cores.
-    (_pixels(_FEW, _FEW), None, None, 1, None, 8),
-    (_pixels(_FEW, _FEW + 1), None, None, 8, 1, 8),
-    (_pixels(_FEW, _FEW, _FEW + 1), None, None, 8, 1, 8),
-    (_pixels(_FEW + 1, _FEW), None, None, None, None, None),
-    (_pixels(_FEW, _FEW), 4, None, 4, None, 2),
-    (_pixels(_FEW, _FEW), 4, 4, 4, None, 2),
-    (_pixels(_FEW, _FEW), None, 4, 8, 4, 2),
-    (_pixels(math.inf, math.inf), 8, 2, 8, 2, 4),
+    # Pixels; threads as the flag says, and as they are, for clients where they
+    # have others; and clients at a time, on eight cores.
+    (_pixels(_FEW, _FEW), None, 1, None, 8),
+    (_pixels(_FEW, _FEW + 1), None, 8, 1, 8),
+    (_pixels(_FEW, _FEW, _FEW + 1), None, 8, 1, 8),
+    (_pixels(_FEW + 1, _FEW), None, None, None, None),
+    (_pixels(_FEW, _FEW), 4, 4, None, 2),
   )
-  def test_threads_by_place(self, pixels, chosen, of_clients, *expected):
-    threads = runtimes.PlacedThreads(
-      threads_per_operation=chosen, client_threads_per_operation=of_clients
-    )
+  def test_threads_by_place(self, pixels, chosen, *expected):
+    threads = runtimes.Threads(threads_per_operation=chosen)
     with (
       _new_program() as set_threads,
       mock.patch.object(os, 'sched_getaffinity', lambda _: range(8)),
@@ -129,12 +131,11 @@ class ThreadsTest(parameterized.TestCase):
       limited = runtimes.InProcess(threads=threads).limit_threads(
         lambda: pixels
       )
-      found = limited.threads
       self.assertSequenceEqual(
         (
-          found.threads_per_operation,
-          found.client_threads_per_operation,
-          found.num_clients,
+          limited.threads.threads_per_operation,
+          limited.client_threads,
+          limited.num_clients,
         ),
         expected,
       )
@@ -152,9 +153,8 @@ class ThreadsTest(parameterized.TestCase):
       with mock.patch.dict(os.environ, {_VARIABLE: '4'}):
         self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
       # On other machines, there may be other cores.
-      self.assertEqual(
-        runtimes.Ray().limit_threads(_few_pixels), runtimes.Ray()
-      )
+      ray = runtimes.Ray()
+      self.assertEqual(ray.limit_threads(_few_pixels), ray)
       with mock.patch.object(
         tf.config, 'list_physical_devices', lambda _: ['a GPU']
       ):
@@ -162,7 +162,7 @@ class ThreadsTest(parameterized.TestCase):
       set_threads.assert_not_called()
       set_threads.side_effect = RuntimeError('it has begun')
       self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
-      chosen = runtimes.PlacedThreads(threads_per_operation=1)
+      chosen = runtimes.Threads(threads_per_operation=1)
       with self.assertRaisesRegex(RuntimeError, 'it has begun'):
         runtimes.InProcess(threads=chosen).limit_threads(_few_pixels)
 

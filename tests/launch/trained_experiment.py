@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.cli import commands
+from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import training
@@ -56,7 +57,6 @@ def save(
       **experiment_folder.record(settings, run),
       **settings_lib.as_dict(command.runtime),
     },
-    settings.identify(),
   )
   model = settings.model.model.create(task, settings.seed)
   generator = np.random.default_rng(round_num)
@@ -68,7 +68,9 @@ def save(
     tuple(weight.numpy() for weight in kinds.statistics),
   )
   if kinds.frozen:
-    opened.keep_frozen_weights([weight.numpy() for weight in kinds.frozen])
+    checkpoints.keep_frozen_weights(
+      opened.path, [weight.numpy() for weight in kinds.frozen]
+    )
   state = training.ProgramState(_State(weights), round_num, 0.25, 0.5)
   opened.checkpoints().save(state, round_num)
   return model

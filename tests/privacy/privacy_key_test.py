@@ -13,8 +13,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from tff_semifl.experiment import experiment_folder
-from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import client_privacy
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
 
@@ -138,13 +137,11 @@ class ExperimentFolderTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._path = pathlib.Path(self.create_tempdir().full_path, 'mine')
-    self._folder = experiment_folder.ExperimentFolder(
-      self._path, hparams_file.create({'total_rounds': 3})
-    )
+    self._path.mkdir()
     self._file = self._path / 'privacy.key'
 
   def _keep(self, key=_KEY):
-    self._folder.keep_privacy_key(key, 3)
+    client_privacy.keep_key(self._path, key, 3)
 
   def _run_to(self, round_num):
     (self._path / 'metrics.csv').write_text('round\n')
@@ -155,7 +152,7 @@ class ExperimentFolderTest(absltest.TestCase):
     )
 
   def test_experiment_that_was_begun_needs_its_key(self):
-    message = 'mine/privacy.key, the secret key .*, is missing or another'
+    message = 'mine/privacy.key, the secret key .*, is another or missing'
     (self._path / 'metrics.csv').write_text('round\n')
     with self.assertRaisesRegex(durable_files.OutputError, message):
       self._keep()
@@ -179,9 +176,9 @@ class ExperimentFolderTest(absltest.TestCase):
     self._keep(privacy_key.PrivacyKey.draw())
     self.assertFalse(self._file.exists())
     with self.assertRaisesRegex(
-      durable_files.OutputError, 'total_rounds=3, and whose secret key is gone'
+      durable_files.OutputError, 'removed when all rounds were run'
     ):
-      self._folder.keep_privacy_key(privacy_key.PrivacyKey.draw(), 4)
+      client_privacy.keep_key(self._path, privacy_key.PrivacyKey.draw(), 4)
     self.assertFalse(self._file.exists())
 
 

@@ -12,7 +12,6 @@ import types
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import training_settings
@@ -106,7 +105,7 @@ class System(settings.Settings, abc.ABC):
   gathers_images: ClassVar[bool] = False
   # Whether the user chooses images of the batch normalization statistics.
   chooses_statistics: ClassVar[bool] = True
-  # Whether `create_share_estimate` finds the class shares of clients.
+  # Whether training estimates class shares of clients, see `find_share_prior`.
   estimates_class_shares: ClassVar[bool] = False
   # Whether clients may have features beside images.
   labels_by_features: ClassVar[bool] = False
@@ -149,15 +148,6 @@ class System(settings.Settings, abc.ABC):
     `mean_shares`, float32 [classes], are the shares of the labels.
     """
     del metrics, mean_shares
-
-  def create_share_estimate(
-    self, metrics: Mapping[str, float]
-  ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
-    """The function (a client's logits, the server's prior) -> class shares.
-
-    `metrics` are the metrics of the last round, by column of metrics.csv.
-    """
-    raise NotImplementedError
 
   def create_memories(
     self,

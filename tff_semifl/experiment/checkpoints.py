@@ -1,25 +1,23 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checkpoints and best models, in files whose damage is detected.
+"""Checkpoints, in files whose damage is detected.
 
 TFF's own manager writes a SavedModel with an operation for each array, which
-takes more than a second for a WideResNet-28-2. A best model is written
-before a checkpoint names the model, and removed after such checkpoints.
+takes more than a second for a WideResNet-28-2.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 import pathlib
 import re
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from absl import logging
 import numpy as np
 
 from tff_semifl.files import durable_files
 
-# Names in an experiment's folder.
-BEST_MODELS = 'best_models'
+# A file in an experiment's folder.
 FROZEN_WEIGHTS = 'frozen_weights.npz'
 
 State = TypeVar('State')
@@ -68,9 +66,7 @@ class Checkpoints:
       # resumed from an intact version.
       before = [n for n in _versions(self._folder) if n <= version]
       for old in before[: -self._num_kept]:
-        # A folder of that name is no checkpoint.
-        if not _path(self._folder, old).is_dir():
-          _path(self._folder, old).unlink()
+        _path(self._folder, old).unlink()
 
 
 def read_latest(
@@ -100,10 +96,10 @@ def _path(folder: pathlib.Path, version: int) -> pathlib.Path:
   return folder / f'program_state_{version}.npz'
 
 
-def _versions(folder: pathlib.Path, kind: str = 'program_state') -> list[int]:
+def _versions(folder: pathlib.Path) -> list[int]:
   """The versions in a folder, in ascending order; ignores other files."""
-  pattern = re.compile(rf'{kind}_(0|[1-9][0-9]*)\.npz')
-  found = (pattern.fullmatch(path.name) for path in folder.glob(f'{kind}_*'))
+  pattern = re.compile(r'program_state_(0|[1-9][0-9]*)\.npz')
+  found = (pattern.fullmatch(path.name) for path in folder.glob('program_*'))
   return sorted(int(match[1]) for match in found if match)
 
 
@@ -118,62 +114,32 @@ def _read(path: pathlib.Path, round_num: int) -> dict[str, np.ndarray]:
   return arrays
 
 
-class BestModel(NamedTuple):
-  """A round's model, its accuracy, and the value of the selecting metric."""
-
-  global_model_weights: Any
-  round_num: int
-  accuracy: float
-  value: float
-
-
-class BestModels:
-  """The files `<folder>/best_model_<round>.npz`.
-
-  `num_kept` must be one more than the number of checkpoints kept.
-  """
-
-  def __init__(self, folder: pathlib.Path, *, num_kept: int):
-    self._folder = folder
-    self._num_kept = num_kept
-
-  def resume(self, round_num: int) -> None:
-    """Checks the best model that a checkpoint names, and removes later models.
-
-    `round_num` is the checkpoint's best round; -1 if there is none.
-    """
-    if self._folder.exists():
-      with durable_files.naming(self._folder):
-        durable_files.remove_unfinished(self._folder)
-        for later in _versions(self._folder, 'best_model'):
-          if later > round_num:
-            _best_path(self._folder, later).unlink()
-    if round_num >= 0:
-      read_best_model(self._folder, round_num)
-
-  def save(self, model: BestModel) -> None:
-    """Saves a later round's model durably, and removes the oldest models."""
-    with durable_files.naming(self._folder):
-      self._folder.mkdir(exist_ok=True)
-      durable_files.write_arrays(
-        _best_path(self._folder, model.round_num), model
-      )
-      for old in _versions(self._folder, 'best_model')[: -self._num_kept]:
-        _best_path(self._folder, old).unlink()
-
-
-def read_best_model(
-  folder: pathlib.Path, round_num: int
-) -> Mapping[str, np.ndarray]:
-  """Reads the model of a best round: the arrays of a `BestModel`, by name."""
+def keep_frozen_weights(
+  folder: pathlib.Path, weights: Sequence[np.ndarray]
+) -> None:
+  """Saves a run's frozen weights once, or checks that they are as saved."""
+  path = folder / FROZEN_WEIGHTS
+  if not path.exists():
+    durable_files.write_arrays(path, list(weights))
+    return
   try:
-    return _read(_best_path(folder, round_num), round_num)
-  except durable_files.DamagedFileError as error:
+    kept = durable_files.pack_as(list(weights), durable_files.read_arrays(path))
+    is_same = all(map(np.array_equal, kept, weights))
+  except (durable_files.DamagedFileError, ValueError):
+    is_same = False
+  if not is_same:
     raise durable_files.OutputError(
-      f'{error}; the newest checkpoint names it as the best model: put a good'
-      ' copy in its place, or train anew in another --output_dir'
-    ) from error
+      f'{path} has other frozen weights than the model has now; put the file of'
+      ' weights back, or train anew with another --experiment_name'
+    )
 
 
-def _best_path(folder: pathlib.Path, round_num: int) -> pathlib.Path:
-  return folder / f'best_model_{round_num}.npz'
+def read_frozen_weights(folder: pathlib.Path) -> tuple[np.ndarray, ...] | None:
+  """Reads a run's frozen weights; None if none were saved."""
+  path = folder / FROZEN_WEIGHTS
+  if not path.exists():
+    return None
+  try:
+    return tuple(durable_files.read_arrays(path).values())
+  except durable_files.DamagedFileError as error:
+    raise durable_files.OutputError(str(error)) from error

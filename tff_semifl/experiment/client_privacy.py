@@ -16,7 +16,9 @@ import dp_accounting
 from dp_accounting import rdp
 
 from tff_semifl import settings
+from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import saved_experiment
+from tff_semifl.files import durable_files
 from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 from tff_semifl.privacy import privacy_statement
@@ -74,6 +76,30 @@ def obtain_key(
   return found or privacy_key.PrivacyKey.draw()
 
 
+def keep_key(
+  folder: pathlib.Path, key: privacy_key.PrivacyKey, last_round: int
+) -> None:
+  """Saves the key of a private run, so that the run can be resumed.
+
+  Raises an OutputError if rounds up to `last_round` are left of a run that was
+  begun with another key, or if the key cannot be kept secret.
+  """
+  path = folder / privacy_key.NAME
+  found = privacy_key.read(path)
+  if found == key:
+    return
+  latest = checkpoints.read_latest(folder / 'checkpoints')
+  if found is None and latest is None and not (folder / 'metrics.csv').exists():
+    privacy_key.write(path, key)
+  elif latest is None or latest[1] < last_round:
+    # Otherwise the same updates would be published twice, with different noise.
+    raise durable_files.OutputError(
+      f'{path}, the secret key that this run was begun with, is another or'
+      ' missing (it is removed when all rounds were run); put it back, or train'
+      ' anew with another --experiment_name'
+    )
+
+
 def create_epsilon_fn(
   private_mean: aggregators.PrivateMean,
   num_clients: int,
@@ -105,28 +131,22 @@ def describe(
   """The statement after rounds 1 to `num_rounds`; None without privacy."""
   if values.get('aggregator') != 'differential_privacy':
     return None
-  try:
-    clipping_norm, fixed_key = values['clipping_norm'], values[_FIXED_KEY]
-    numbers = {
-      'noise_multiplier': values['noise_multiplier'],
-      'num_clients': values['num_clients'],
-      'clients_per_round': values['clients_per_round'],
-      'num_rounds': num_rounds,
-      'delta': values['privacy_delta'],
-    }
-  except KeyError as error:
-    raise saved_experiment.SavedExperimentError(
-      f'its hparams.json lacks {error.args[0]}'
-    ) from error
+  numbers = {
+    'noise_multiplier': values['noise_multiplier'],
+    'num_clients': values['num_clients'],
+    'clients_per_round': values['clients_per_round'],
+    'num_rounds': num_rounds,
+    'delta': values['privacy_delta'],
+  }
   why_not = None
-  if fixed_key is not None:
+  if values[_FIXED_KEY] is not None:
     why_not = (
       f'--{_FIXED_KEY} was given: everybody can repeat the noise and subtract'
       ' it'
     )
   return privacy_statement.PrivacyStatement(
     epsilon=None if why_not else compute_epsilon(**numbers),
-    clipping_norm=clipping_norm,
+    clipping_norm=values['clipping_norm'],
     why_not_private=why_not,
     **numbers,
   )

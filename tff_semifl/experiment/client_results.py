@@ -7,33 +7,25 @@ Clients' labels only measure, and never train. In a simulation they come from
 the training set; users may give labels for their own images.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 import csv
-import functools
 import io
 import pathlib
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl import settings
-from tff_semifl.algorithms import client_prior
 from tff_semifl.data import sources
 from tff_semifl.experiment import experiment as experiment_lib
-from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_results
-from tff_semifl.files import durable_files
 from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import intervals
 from tff_semifl.models import functional
 
-# Files in an experiment's folder.
+# A file in an experiment's folder.
 ACCURACIES = 'client_accuracy.csv'
-CLASSES = 'client_classes.csv'
-_FIGURE = 'client_accuracy.png'
 # Prefix of columns of the model with the class shares of a client.
 ADAPTED = 'adapted_'
 
@@ -44,7 +36,7 @@ def write_accuracies(
   weights: functional.ModelWeights,
   prior: share_prior.SharePrior | None = None,
 ) -> None:
-  """Writes a table and a figure of clients' accuracies.
+  """Writes a table of clients' accuracies.
 
   With images that are held out at clients, also of predictions with the class
   shares of each client.
@@ -81,15 +73,9 @@ def write_accuracies(
     for each in of_client:
       interval = intervals.of_accuracy(each.num_right, each.num_images)
       rows[-1] += [each.num_right, each.accuracy, *interval]
-  _write_table(folder / ACCURACIES, columns, rows)
-  # Imported here: Matplotlib takes as long to import as a round of digits.
-  from tff_semifl.plots import figures
-
-  fig = figures.create_client_accuracies(
-    *measured, title=f'{folder.name}: {len(measured[0])} clients'
-  )
-  with durable_files.naming(folder / _FIGURE):
-    figures.save(fig, [folder / _FIGURE])
+  table = io.StringIO()
+  csv.writer(table, lineterminator='\n').writerows([columns, *rows])
+  model_results.write_file(folder / ACCURACIES, table.getvalue())
 
 
 def _predict_at_clients(
@@ -124,8 +110,10 @@ def read_accuracies(
 
   A list has each client once.
   """
-  header, *rows = _read_table(folder / ACCURACIES)
-  with model_results.blaming_file(folder / ACCURACIES):
+  path = folder / ACCURACIES
+  with model_results.blaming_file(path):
+    content = path.read_bytes().decode()
+    header, *rows = csv.reader(io.StringIO(content, newline=''))
     return [
       [
         client_accuracy.ClientAccuracy(
@@ -163,83 +151,3 @@ def _describe_spread(
     f' {worst.client}, {intervals.show(worst.num_right, worst.num_images)} of'
     f' {worst.num_images} images'
   )
-
-
-def write_classes(
-  folder: pathlib.Path,
-  experiment: experiment_lib.Experiment,
-  weights: functional.ModelWeights,
-) -> None:
-  """Writes a table of the estimated images of each class, a row per client.
-
-  In training, clients estimate their class prior with the model that they
-  receive; here the exported model is used.
-  """
-  system, data = experiment.settings.system, experiment.data
-  num_classes = experiment.task.num_classes
-  if system.estimates_class_shares:
-    metrics = metrics_table.read_metrics(folder / 'metrics.csv')
-    find = system.create_share_estimate(
-      {name: column[-1] for name, column in metrics.items()}
-    )
-  else:
-    values = settings.as_dict(system)
-    find = functools.partial(
-      client_prior.estimate,
-      pseudo_count=values['prior_pseudo_count'],
-      iterations=values['prior_iterations'],
-    )
-  counts = np.bincount(data.labeled.labels, minlength=num_classes)
-  server_prior = client_prior.from_counts(tf.constant(counts, tf.float32))
-  # Compiled, since there may be thousands of clients.
-  find_of_client = tf.function(
-    lambda logits: find(logits, server_prior),
-    input_signature=[tf.TensorSpec([None, num_classes])],
-  )
-  logits = model_results.compute_logits(
-    experiment, weights, data.unlabeled.images
-  )
-  rows = []
-  for client, share in zip(data.client_names, data.shares, strict=True):
-    counts = np.zeros(num_classes)
-    if len(share):
-      counts = len(share) * find_of_client(logits[share]).numpy()
-    rows.append([client, *(f'{count:.1f}' for count in counts)])
-  _write_table(folder / CLASSES, ['client', *experiment.task.class_names], rows)
-
-
-def read_classes(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
-  """Reads clients' estimated image counts, float64 [clients], by class name."""
-  (_, *names), *rows = _read_table(folder / CLASSES)
-  with model_results.blaming_file(folder / CLASSES):
-    counts = np.array([row[1:] for row in rows], np.float64)
-    return dict(zip(names, counts.reshape([-1, len(names)]).T, strict=True))
-
-
-def describe_classes(
-  experiment: experiment_lib.Experiment, counts: Mapping[str, np.ndarray]
-) -> str:
-  """One line with the estimated and, if known, true images of each class."""
-  shares = np.concatenate([*experiment.data.shares])
-  labels = experiment.data.unlabeled.true_labels[shares]
-  is_known = bool(np.all(labels != sources.UNKNOWN_LABEL))
-  shown = [
-    f'{of_clients.sum():.0f} of {name}'
-    + (f' (true: {np.sum(labels == label)})' if is_known else '')
-    for label, (name, of_clients) in enumerate(counts.items())
-  ]
-  return f'images at clients, estimated by client priors: {", ".join(shown)}'
-
-
-def _write_table(
-  path: pathlib.Path, header: Sequence[str], rows: Iterable[Sequence[Any]]
-) -> None:
-  table = io.StringIO()
-  writer = csv.writer(table, lineterminator='\n')
-  writer.writerows([header, *rows])
-  model_results.write_file(path, table.getvalue())
-
-
-def _read_table(path: pathlib.Path) -> list[list[str]]:
-  with model_results.blaming_file(path):
-    return [*csv.reader(io.StringIO(path.read_bytes().decode(), newline=''))]

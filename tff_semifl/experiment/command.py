@@ -19,8 +19,7 @@ from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import keras_models
-from tff_semifl.experiment import model_selection
+from tff_semifl.experiment import models
 from tff_semifl.experiment import own_data
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import running
@@ -91,7 +90,6 @@ class Command(settings_lib.Settings):
         run,
         task,
         experiment_folder.record(experiment, run),
-        experiment.identify(),
       )
 
   def context(
@@ -138,7 +136,7 @@ def create_experiment(
   system: str | system_lib.System,
   task: image_task.ImageTask | image_task.Task,
   *,
-  create_model: keras_models.CreateModel | None = None,
+  create_model: models.CreateModel | None = None,
   **settings: Any,
 ) -> experiment_lib.Experiment:
   """Loads the data and builds the experiment.
@@ -178,7 +176,7 @@ def create_experiment(
       raise settings_lib.SettingError(
         'model', settings['model'], 'leave it out, or create_model'
       )
-    model = keras_models.FunctionModel(
+    model = models.FunctionModel(
       reference=settings_lib.qualified_name(create_model),
       function=create_model,
     )
@@ -218,12 +216,7 @@ def run(
 ) -> training.ProgramState:
   """Trains and exports the model; see `running.run`."""
   settings = experiment.settings
-  with (
-    blame_output(experiment.run),
-    settings_lib.blame(
-      'metrics', experiment.run.metrics, model_selection.MetricError
-    ),
-  ):
+  with blame_output(experiment.run):
     try:
       return running.run(experiment, folder, quiet=quiet)
     except training.TrainingDivergedError as error:

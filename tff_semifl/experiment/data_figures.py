@@ -1,21 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Figures of augmentation and of the partition, in an experiment's folder."""
+"""Figures of augmentation and of the partition."""
 
 from collections.abc import Sequence
-import pathlib
 
 from matplotlib import figure
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import image_task
-from tff_semifl.files import durable_files
 from tff_semifl.plots import figures
 from tff_semifl.randomness import random_seeds
 
@@ -99,30 +95,3 @@ def draw_augmentations(
       axis.imshow(np.broadcast_to(image, (*image.shape[:2], 3)))
       axis.set_axis_off()
   return fig
-
-
-def draw(experiment: experiment_lib.Experiment, folder: pathlib.Path) -> None:
-  """Draws the figures that a folder lacks; creates the folder if needed.
-
-  Feature vectors are not drawn, nor is a partition if all classes are unknown.
-  """
-  data, task = experiment.data, experiment.task
-  path = folder / 'augmentations.png'
-  kind = example_kinds.kind_of(task.image_shape)
-  if kind is example_kinds.IMAGES and not path.exists():
-    # In some systems the server has no image.
-    images = (data.labeled if len(data.labeled.labels) else data.unlabeled)[0]
-    seed = experiment.settings.seed
-    _save(path, draw_augmentations(task, np.asarray(images[:8]), seed=seed))
-  path = folder / 'partition.png'
-  is_known = data.unlabeled.true_labels != sources.UNKNOWN_LABEL
-  if np.any(is_known) and not path.exists():
-    title = experiment.settings.data.title
-    _save(path, draw_partition(task, data, title)[0])
-
-
-def _save(path: pathlib.Path, fig: figure.Figure) -> None:
-  with durable_files.naming(path):
-    path.parent.mkdir(exist_ok=True)
-    with durable_files.replacing(path) as file:
-      fig.savefig(file, format='png')

@@ -6,7 +6,6 @@
 from collections.abc import Callable, Mapping
 import dataclasses
 import functools
-from typing import Any
 
 from absl import logging
 import numpy as np
@@ -14,8 +13,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings as settings_lib
-from tff_semifl.algorithms import system as system_lib
-from tff_semifl.augment import rand_augment
 from tff_semifl.core import evaluation
 from tff_semifl.core import federated_process
 from tff_semifl.data import data_errors
@@ -26,6 +23,7 @@ from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import image_task
+from tff_semifl.experiment import learning_process
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import statistics as statistics_lib
@@ -35,8 +33,6 @@ from tff_semifl.privacy import privacy_key as privacy_key_lib
 _CLIENT_TEST = 'client_test_fraction'
 _EVALUATION_BATCH_SIZE = 500
 
-_Process = tuple[functional.ImageClassifier, federated_process.FederatedProcess]
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Experiment:
@@ -45,21 +41,15 @@ class Experiment:
   All defaults of `settings` and `run` are filled in.
 
   Attributes:
-    system_settings: The system's settings by name.
     preparation_dataset: The server's features, in place of images in
       preparations; None if preparations take images.
-    privacy_key: The secret key of a private run, or None.
     validates: Whether `test_dataset` is a validation split; metrics are then
       named `validation/`.
     total_rounds: The last round to run; the first is round 0.
-    rounds_per_evaluation: Interval in rounds of evaluating the model and saving
-      the state; the last round is always included.
     measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
       compared with the true labels, which must be known.
-    statistics: Computes batch normalization statistics after a round, or None.
     epsilon_fn: Round -> epsilon after this round; None without privacy.
     measure: Logits of the evaluated images -> further metrics by name, or None.
-    model_choice: How the model of a round is chosen; None for the last round.
   """
 
   settings: experiment_settings.ExperimentSettings
@@ -69,7 +59,6 @@ class Experiment:
   classifier: functional.ImageClassifier
   data: federated_data.FederatedData
   clients: pipelines.ClientPopulation
-  system_settings: Mapping[str, Any]
   privacy_key: privacy_key_lib.PrivacyKey | None
   process: federated_process.FederatedProcess
   evaluation: tff.Computation
@@ -101,7 +90,6 @@ def create_experiment(
   _check_data(settings, run, data)
   system, private_mean = settings.system, settings.private_mean
   features = settings.label_features and settings.label_features.compute(data)
-  values = settings_lib.as_dict(system)
   key = private_mean and client_privacy.obtain_key(private_mean, run.path)
   with settings_lib.blame('clients_per_round', system.clients_per_round):
     clients = pipelines.ClientPopulation(
@@ -112,7 +100,9 @@ def create_experiment(
       else system.clients_per_round,
       # With privacy, the cohorts are as secret as the noise.
       seed=key.cohort_seed if key else settings.seed,
-      dropout_probability=values.get('client_dropout_probability', 0.0),
+      dropout_probability=settings_lib.as_dict(system).get(
+        'client_dropout_probability', 0.0
+      ),
       have_labels=system.clients_have_labels,
       know_participation=system.clients_know_participation,
       in_passes=system.cohorts_are_passes,
@@ -128,19 +118,17 @@ def create_experiment(
     measurement = settings.selection.create_measurement(
       run.metrics, task.class_names, data.test.labels
     )
-  build = functools.partial(
-    _build_process,
-    settings,
-    task,
-    model,
-    key,
-    measures_pseudo_labels,
-    features and features.labeled.shape[1],
-  )
   with settings_lib.blame(
     'sites', settings.data.task.sites, data_errors.DataError
   ):
-    classifier, process = _try_to_compile(build, settings.model)
+    classifier, process = learning_process.build(
+      settings,
+      task,
+      model,
+      privacy_key=key,
+      returns_given_labels=measures_pseudo_labels,
+      num_features=features and features.labeled.shape[1],
+    )
     statistics = settings.statistics and settings.statistics.create_pass(
       system, classifier, data, clients, settings.server_batch_size
     )
@@ -153,7 +141,6 @@ def create_experiment(
     classifier=classifier,
     data=data,
     clients=clients,
-    system_settings=values,
     privacy_key=key if is_secret else None,
     process=process,
     evaluation=evaluation.build_evaluation(
@@ -209,61 +196,6 @@ def _check_data(
       f'{settings.system_name} needs the images of clients in one place',
     )
   system.check_num_clients(len(data.shares))
-
-
-def _try_to_compile(
-  build: Callable[..., _Process], model: experiment_settings.ChosenModel
-) -> _Process:
-  """Builds the process, compiled by XLA if that is possible or demanded."""
-  if not model.compiles:
-    return build(jit_compile=False)
-  try:
-    built = build(jit_compile=True)
-  except settings_lib.SettingError as error:
-    if error.name != 'jit_compile' or model.jit_compile:
-      raise
-    logging.warning('Training is not compiled: %s', error.problem)
-    return build(jit_compile=False)
-  logging.info('XLA compiles training in round 1: a minute or two.')
-  return built
-
-
-def _build_process(
-  settings: experiment_settings.ExperimentSettings,
-  task: image_task.ImageTask,
-  model: tf.keras.Model,
-  privacy_key: privacy_key_lib.PrivacyKey | None,
-  returns_given_labels: bool,
-  num_features: int | None,
-  *,
-  jit_compile: bool,
-) -> _Process:
-  """The model as pure functions, and the process that trains it."""
-  system, statistics = settings.system, settings.statistics
-  classifier = create_classifier(
-    model, settings_lib.change(settings.model, {'jit_compile': jit_compile})
-  )
-  ingredients = system_lib.Ingredients(
-    classifier=classifier,
-    weak_augmentation=task.weak_augmentation,
-    strong_augmentation=task.strong_augmentation,
-    seed=settings.seed,
-    privacy_key=privacy_key,
-    computes_statistics=statistics is not None
-    and statistics.are_computed_by_rounds(system),
-    returns_given_labels=returns_given_labels,
-    num_features=num_features,
-    jit_compile=jit_compile,
-  )
-  with settings_lib.blame('jit_compile', True, rand_augment.NotCompiledError):
-    return classifier, system.build(ingredients)
-
-
-def create_classifier(
-  model: tf.keras.Model, chosen: experiment_settings.ChosenModel
-) -> functional.ImageClassifier:
-  """The model as pure functions, compiled if chosen."""
-  return functional.from_keras(model, jit_compile=chosen.compiles)
 
 
 @functools.cache

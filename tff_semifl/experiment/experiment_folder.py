@@ -11,10 +11,9 @@ import pathlib
 import types
 from typing import IO, Any
 
-import numpy as np
-
 from tff_semifl import settings as settings_lib
 from tff_semifl.experiment import checkpoints as checkpoints_lib
+from tff_semifl.experiment import client_privacy
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
@@ -22,7 +21,6 @@ from tff_semifl.experiment import image_task
 from tff_semifl.experiment import metrics_file
 from tff_semifl.experiment import run_settings
 from tff_semifl.files import durable_files
-from tff_semifl.privacy import privacy_key
 
 _LOCK_NAME = '.lock'
 NUM_CHECKPOINTS = 3
@@ -31,8 +29,7 @@ NUM_CHECKPOINTS = 3
 class ExperimentFolder:
   """The folder `<output_dir>/<experiment_name>`, created if it is missing.
 
-  docs/experiment_folder.md lists its files. `hparams` are the settings that
-  must not change on resuming, by name.
+  docs/experiment_folder.md lists its files.
   """
 
   def __init__(
@@ -52,10 +49,6 @@ class ExperimentFolder:
     self.export_path = path / 'export'
     self.metrics_path = path / 'metrics.csv'
     self.log_path = path / 'log.txt'
-    self.figures_path = path / 'figures'
-    self.hparams = {
-      name: value for name, value in now.flags.items() if name not in may_change
-    }
     self._now = now
     self._length = length
     try:
@@ -100,11 +93,6 @@ class ExperimentFolder:
       self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
     )
 
-  def best_models(self) -> checkpoints_lib.BestModels:
-    return checkpoints_lib.BestModels(
-      self.path / checkpoints_lib.BEST_MODELS, num_kept=NUM_CHECKPOINTS + 1
-    )
-
   def metrics_manager(self) -> metrics_file.MetricsFile:
     return metrics_file.MetricsFile(self.metrics_path)
 
@@ -118,62 +106,9 @@ class ExperimentFolder:
       hparams_file.write(self.path / hparams_file.NAME, recorded)
       self._recorded = recorded
 
-  def keep_frozen_weights(self, weights: Sequence[np.ndarray]) -> None:
-    """Saves the frozen weights, or checks that the saved weights are equal."""
-    path = self.path / checkpoints_lib.FROZEN_WEIGHTS
-    if not path.exists():
-      # Saved once, not in each checkpoint.
-      durable_files.write_arrays(path, list(weights))
-      return
-    try:
-      kept = durable_files.pack_as(
-        list(weights), durable_files.read_arrays(path)
-      )
-      is_same = all(map(np.array_equal, kept, weights))
-    except (durable_files.DamagedFileError, ValueError):
-      is_same = False
-    if not is_same:
-      raise durable_files.OutputError(
-        f'{path} has other frozen weights than the model has now; put the file'
-        ' of weights back, or train anew with another --experiment_name'
-      )
-
-  def keep_privacy_key(
-    self, key: privacy_key.PrivacyKey, last_round: int
-  ) -> None:
-    """Saves the key of a private run, so that the run can be resumed.
-
-    `last_round` is the run's last round. Raises an OutputError if an incomplete
-    run was begun with another key, or if the key cannot be kept secret.
-    """
-    path = self.path / privacy_key.NAME
-    found = privacy_key.read(path)
-    if found == key:
-      return
-    latest = checkpoints_lib.read_latest(self.path / 'checkpoints')
-    is_new = latest is None and not self.metrics_path.exists()
-    if found is None and is_new:
-      privacy_key.write(path, key)
-    elif latest is not None and (
-      self._recorded.flags.get('total_rounds') == latest[1] < last_round
-    ):
-      raise durable_files.OutputError(
-        f'{self.path} holds a private run that is complete with'
-        f' --total_rounds={latest[1]}, and whose secret key is gone, so that no'
-        ' round can be added; choose another --output_dir'
-      )
-    elif latest is None or latest[1] < last_round:
-      # Otherwise the same updates would be published twice, with different
-      # noise.
-      raise durable_files.OutputError(
-        f'{path}, the secret key that this run was begun with, is missing or'
-        ' another; put it back, or train anew with another --experiment_name'
-      )
-
   def _lock(self) -> IO[str]:
     """Locks the folder for as long as the returned file is open."""
     path = self.path / _LOCK_NAME
-    durable_files.require_file(path, 'remove it, and the same command goes on')
     file = path.open('w')
     for _ in range(2):
       try:
@@ -189,9 +124,6 @@ class ExperimentFolder:
   ) -> hparams_file.Hparams:
     """The recorded settings, after they are checked or written."""
     path = self.path / hparams_file.NAME
-    durable_files.require_file(
-      path, 'put back the file that was there, or choose another --output_dir'
-    )
     if path.exists():
       try:
         recorded = hparams_file.read(path)
@@ -242,14 +174,17 @@ def open_folder(
     experiment.run,
     experiment.task,
     {**recorded_settings(experiment), **computed},
-    experiment.settings.identify(),
     experiment.data.notes,
   )
   frozen = experiment.classifier.variables.frozen
   if frozen:
-    folder.keep_frozen_weights([weight.numpy() for weight in frozen])
+    checkpoints_lib.keep_frozen_weights(
+      folder.path, [weight.numpy() for weight in frozen]
+    )
   if experiment.privacy_key is not None:
-    folder.keep_privacy_key(experiment.privacy_key, experiment.total_rounds)
+    client_privacy.keep_key(
+      folder.path, experiment.privacy_key, experiment.total_rounds
+    )
   folder.record_length()
   return folder
 
@@ -259,13 +194,12 @@ def take_folder(
   run: run_settings.RunSettings,
   task: image_task.ImageTask,
   recorded: Mapping[str, Any],
-  identity: Mapping[str, Any],
   notes: Sequence[str] = (),
 ) -> ExperimentFolder:
   """Creates or opens the folder of an experiment that is not built.
 
-  `settings` must be filled in. `recorded` has all settings to record, by name.
-  `identity` is from `ExperimentSettings.identify`; `notes` concern the data.
+  `settings` must be filled in. `recorded` has all settings to record, by name,
+  and `notes` concern the data.
   """
   part = settings.data.task
   return ExperimentFolder(
@@ -274,7 +208,7 @@ def take_folder(
       recorded,
       system=settings.system_name,
       data=task.data_description,
-      parts=identity,
+      parts=settings.identify(),
       notes=notes,
     ),
     {

@@ -17,7 +17,6 @@ from tff_semifl.experiment import equal_images
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import frozen_models
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import keras_models
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import models
 from tff_semifl.experiment import statistics as statistics_lib
@@ -43,7 +42,7 @@ def _load_model(reference: str) -> models.Model:
   """Loads a frozen network, or the function of a user's model."""
   if reference.startswith(frozen_models.PREFIX):
     return frozen_models.load(reference)
-  return keras_models.load_function(reference)
+  return models.load_function(reference)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,14 +50,13 @@ class ChosenModel(settings.Settings):
   """The model, and the compilation of its training."""
 
   model: models.Model = settings.choice(
-    models.MODELS | keras_models.APPLICATIONS | frozen_models.MODELS,
+    models.MODELS | frozen_models.MODELS,
     'wide_resnet',
     "Model: wide_resnet, SemiFL's; linear, one layer, the default for features;"
-    ' networks of the other papers; mobilenet, mobilenet_v2, efficientnet_v2'
-    ' and resnet50_v2 of keras.applications; frozen:NAME, a linear layer on'
-    ' features of a pretrained network: efficientnet_lite0, a network of Keras'
-    ' Applications or a file .keras; or a function (task, seed) -> Keras model'
-    ' from pixels to logits.',
+    ' networks of the other papers; frozen:NAME, a linear layer on features of'
+    ' a pretrained network: efficientnet_lite0, a network of Keras Applications'
+    ' or a file .keras; or a function (task, seed) -> Keras model from pixels'
+    ' to logits.',
     load=_load_model,
   )
   jit_compile: bool | None = settings.setting(
@@ -83,7 +81,6 @@ class Data(settings.Settings):
   chosen_task: task_registry.ChosenTask
   data_split: federated_data.DataSplit
   strong: image_task.StrongAugmentation | None
-  duplicates: equal_images.EqualImages = equal_images.EqualImages()
   weak: image_task.WeakAugmentation = image_task.WeakAugmentation()
   seed: Seed = Seed()
 
@@ -135,27 +132,24 @@ class Data(settings.Settings):
     """Loads and splits a task's images; the settings must be filled in."""
     images = image_task.load(self.task, task)
     try:
-      return self.duplicates.find_and_drop(
-        images,
-        lambda images: self.data_split.split(task, images, self.seed.seed),
-        'validation' if self.validates else 'test',
-      )
+      data = self.data_split.split(task, images, self.seed.seed)
     except settings.SettingError as error:
       if not isinstance(error.__cause__, data_errors.ClassError):
         raise
       raise settings.SettingError(
         error.name, error.value, error.__cause__.with_names(task.class_names)
       ) from error
+    evaluated = 'validation' if self.validates else 'test'
+    equal = equal_images.describe(images, data, evaluated)
+    return data._replace(equal_images=tuple(equal))
 
   @property
   def title(self) -> str:
-    """The task and the partition in words."""
-    how = 'no clients'
-    if self.data_split.clients is not None:
-      how = self.data_split.clients.partition.description
-    elif self.task.gives_shares:
-      how = self.task.shares_description
-    return f'{settings.name_of(self.chosen_task, "task")}, {how}'
+    """The task, its data and the partition, for a figure's title."""
+    name = settings.name_of(self.chosen_task, 'task')
+    clients = self.data_split.clients
+    pieces = [name, self.task.place, clients and str(clients.partition)]
+    return ', '.join(filter(None, pieces))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

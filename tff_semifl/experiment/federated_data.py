@@ -103,11 +103,7 @@ class FederatedData(NamedTuple):
     return client_test_lib.ClientTest(self.unlabeled, self.shares)
 
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
-    """The images that the server trains on.
-
-    Unlabeled images of the server, if any, come after labeled images, with
-    `sources.UNKNOWN_LABEL`.
-    """
+    """The images that the server trains on; unlabeled images come last."""
     if labels is not system_lib.Labels.AT_SERVER_WITH_POOL:
       return self.labeled
     pool = _pool_of_unknown_classes(self.unlabeled.images)
@@ -210,7 +206,9 @@ class DataSplit(settings.Settings):
     shares, names, notes = [], None, ()
     if self.clients is not None:
       shares = self.clients.split(pool.true_labels, task.num_classes, seed)
-      notes = self.clients.partition.describe(pool.true_labels, shares)
+      num_all = len(pool.true_labels)
+      if num_left := num_all - sum(map(len, shares)):
+        notes = (f'{num_left} of {num_all} images have no client',)
     elif self.client_test is not None:
       shares, names = data.shares, data.client_names
     found = FederatedData(labeled, pool, shares, data.test, (), notes, names)

@@ -67,16 +67,7 @@ class Hparams(NamedTuple):
   ) -> str | None:
     """The first difference from the present experiment; None if equal."""
     if self.system != now.system:
-      # Different names may stand for the same parts.
-      part = find_other_part(
-        (self.parts or {}).get('system'),
-        (now.parts or {}).get('system'),
-        'system',
-      )
-      if part is not None:
-        return (
-          f'another experiment, of {self.system} and not {now.system}, {part}'
-        )
+      return f'another experiment, of {self.system} and not {now.system}'
     for name in sorted({*now.flags, *self.flags}.difference(may_change)):
       before, after = self.flags.get(name), now.flags.get(name)
       are_lengths = isinstance(before, int) and isinstance(after, int)
@@ -128,8 +119,6 @@ def create(
 
 def read(path: pathlib.Path) -> Hparams:
   """Reads a file; raises a ValueError if no experiment wrote its content."""
-  if durable_files.is_special(path):
-    raise ValueError(f'{path} is not a regular file')
   try:
     content = json.loads(path.read_text())
     return Hparams(

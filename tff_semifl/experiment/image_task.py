@@ -130,11 +130,6 @@ class Task(settings.Settings, abc.ABC):
     return ''
 
   @property
-  def shares_description(self) -> str:
-    """A short description of the partition, if the task gives one."""
-    return 'of the task'
-
-  @property
   def usual(self) -> Mapping[str, Any]:
     """Default values of other settings, by name, that suit the task."""
     return {}

@@ -18,8 +18,6 @@ from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
-from tff_semifl.metrics import intervals
-from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.models import functional
 
 _BATCH_SIZE = 500
@@ -71,19 +69,10 @@ def describe_metrics(
   if not isinstance(measure, model_selection.Measurement):
     return
   kind = 'validation' if experiment.validates else 'test'
-  logits = compute_logits(experiment, weights)
-  values = measure(logits)
+  values = measure(compute_logits(experiment, weights))
   for metric in measure.metrics:
-    if metric.by_class:
-      continue
-    line = f'{kind} {metric.name}: {values[metric.name]:.4g}'
-    # Resampling a user's metric may take long.
-    if metric_lib.is_own(metric.name):
-      low, high = intervals.bootstrap(
-        metric.compute, experiment.data.test.labels, logits
-      )
-      line += f' (95% interval {low:.4g} to {high:.4g}, bootstrap)'
-    yield line
+    if not metric.by_class:
+      yield f'{kind} {metric.name}: {values[metric.name]:.4g}'
 
 
 def write_by_system(

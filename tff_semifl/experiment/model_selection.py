@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,15 +16,6 @@ from tff_semifl.metrics import metric as metric_lib
 _KINDS = ('validation', 'test')
 # The metrics of every evaluation, and whether higher is better.
 ALWAYS = {'accuracy': True, 'loss': False}
-
-
-class MetricError(Exception):
-  """A metric cannot be computed."""
-
-  def __init__(self, name: str, reason: str):
-    super().__init__(f'{name}: {reason}')
-    self.name = name
-    self.reason = reason
 
 
 class Measurement:
@@ -42,14 +33,18 @@ class Measurement:
       try:
         metric = metric_lib.load(name)
       except ValueError as error:
-        raise MetricError(name, str(error)) from error
+        raise settings.SettingError('metrics', name, str(error)) from error
       if metric.name in ALWAYS:
         continue
       if metric.name in taken:
-        raise MetricError(name, f'two metrics have the name {metric.name}')
+        raise settings.SettingError(
+          'metrics', name, f'two metrics have the name {metric.name}'
+        )
       if len(class_names) < metric.min_classes:
-        raise MetricError(
-          name, f'is the same for all models of {len(class_names)} classes'
+        raise settings.SettingError(
+          'metrics',
+          name,
+          f'is the same for all models of {len(class_names)} classes',
         )
       taken.add(metric.name)
       self._metrics[name] = metric
@@ -86,15 +81,15 @@ class Measurement:
         try:
           values = np.reshape(metric.compute(self._labels, logits), -1)
         except Exception as error:
-          raise MetricError(
-            name, f'failed ({type(error).__name__}: {error})'
+          raise settings.SettingError(
+            'metrics', name, f'failed ({type(error).__name__}: {error})'
           ) from error
       measured.update(zip(columns, map(float, values), strict=True))
     return measured
 
 
 class Best(NamedTuple):
-  """The best evaluated round, which a checkpoint holds.
+  """The best evaluated round, which a checkpoint holds, and its model.
 
   The first round with this value counts; -1 and NaN if there is none.
   `num_since` counts the evaluations since then, or since training began.
@@ -103,6 +98,8 @@ class Best(NamedTuple):
   value: float = math.nan
   round_num: int = -1
   num_since: int = 0
+  accuracy: float = math.nan
+  weights: Any = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -116,17 +113,18 @@ class ModelChoice:
   higher_is_better: bool
   stop_after: int | None = None
 
-  def update(
-    self, best: Best, round_num: int, columns: Mapping[str, float]
-  ) -> Best:
-    """Updates the best round with `round_num`; the earlier round wins a tie."""
+  def update(self, best: Best, columns: Mapping[str, float], now: Best) -> Best:
+    """The better of two rounds; the earlier round wins a tie.
+
+    `columns` are the metrics of the round `now`, whose `value` is replaced.
+    """
     value = columns[self.column]
     is_better = (
       value > best.value if self.higher_is_better else (value < best.value)
     )
     # A comparison with NaN is false.
     if is_better or (math.isnan(best.value) and not math.isnan(value)):
-      return Best(value, round_num, 0)
+      return now._replace(value=value)
     return best._replace(num_since=best.num_since + 1)
 
   def is_over(self, best: Best) -> bool:
@@ -196,18 +194,7 @@ class ModelSelection(settings.Settings):
     labels: np.ndarray,
   ) -> Measurement:
     """Computes the metrics of the settings `metrics` and `keep_best`."""
-
-    def measure(names: Sequence[str]) -> Measurement:
-      try:
-        return Measurement(names, class_names, labels)
-      except MetricError as error:
-        # A list of several names is too long to repeat.
-        setting, shown = 'metrics', error.name
-        if error.name not in metrics:
-          setting, shown = 'keep_best', self.keep_best
-        raise settings.SettingError(setting, shown, error.reason) from error
-
-    found = measure(metrics)
+    found = Measurement(metrics, class_names, labels)
     name = (self.keep_best or '').partition('/')[2]
     if not name or name in found.directions:
       return found
@@ -215,7 +202,14 @@ class ModelSelection(settings.Settings):
     metric, _, of_class = name.partition('/')
     if metric in metric_lib.METRICS or of_class in class_names:
       name = metric
-    return found if name in metrics else measure([*metrics, name])
+    if name in metrics:
+      return found
+    try:
+      return Measurement([*metrics, name], class_names, labels)
+    except settings.SettingError as error:
+      raise settings.SettingError(
+        'keep_best', self.keep_best, error.problem
+      ) from error
 
   def create_choice(self, found: Measurement) -> ModelChoice | None:
     """How the model to export is chosen; None for the last round's model."""

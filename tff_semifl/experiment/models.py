@@ -4,9 +4,9 @@
 """The models that can be trained, as parts with settings."""
 
 import abc
-from collections.abc import Mapping
-import contextlib
+from collections.abc import Callable, Mapping
 import dataclasses
+import inspect
 from typing import Any, ClassVar
 
 import tensorflow as tf
@@ -16,6 +16,7 @@ from tff_semifl.data import example_kinds
 from tff_semifl.experiment import image_task
 from tff_semifl.models import features
 from tff_semifl.models import keras_conversion
+from tff_semifl.models import model_checks
 from tff_semifl.settings import references
 
 # A network's function in `tff_semifl.models`, imported when it is created.
@@ -35,6 +36,8 @@ _FUNCTIONS = references.Options(
     'fedmatch_resnet': 'fedmatch_networks:create_fedmatch_resnet',
   },
 )
+# (task, seed) -> Keras model from float32 images to logits.
+CreateModel = Callable[[image_task.ImageTask, int], tf.keras.Model]
 _WITHOUT_PIXEL_STATISTICS = ('fixmatch_wide_resnet', 'fedmatch_resnet')
 
 
@@ -84,10 +87,6 @@ class Model(settings.Settings, abc.ABC):
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task, with initial weights drawn from a seed."""
 
-  def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
-    """Creates the model without pretrained weights, to assign weights later."""
-    return self.create(task, seed=0)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Network(Model):
@@ -100,12 +99,9 @@ class Network(Model):
     if self.reference not in _WITHOUT_PIXEL_STATISTICS:
       arguments['pixel_mean'] = task.pixel_mean
       arguments['pixel_standard_deviation'] = task.pixel_standard_deviation
-    depth = arguments.get('depth')
-    blame = settings.blame('model_depth', depth)
-    with contextlib.nullcontext() if depth is None else blame:
-      return _FUNCTIONS[self.reference](
-        task.image_shape, task.num_classes, **arguments
-      )
+    return _FUNCTIONS[self.reference](
+      task.image_shape, task.num_classes, **arguments
+    )
 
   def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
     """The arguments of the network's function that depend on settings."""
@@ -127,15 +123,6 @@ class Normalized(Model):
   @property
   def has_static_batch_norm(self) -> bool | None:
     return self.normalization == 'static_batch'
-
-  def convert(self, model: tf.keras.Model) -> tf.keras.Model:
-    """Converts a Keras model to pure layers, with this normalization."""
-    return keras_conversion.convert(
-      model,
-      keras_conversion.to_static_batch_norm
-      if self.normalization == 'static_batch'
-      else keras_conversion.to_group_norm,
-    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -168,12 +155,68 @@ class WideResNet(NormalizedNetwork):
     settings.AT_LEAST_1,
   )
 
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    with settings.blame('model_depth', self.model_depth or task.model_depth):
+      return super().create(task, seed)
+
   def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
     return {
       'depth': self.model_depth or task.model_depth,
       'width': self.model_width or task.model_width,
       'num_groups': task.model_num_groups,
     }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FunctionModel(Normalized):
+  """A model of a user's function, `reference` is 'package.module:NAME'."""
+
+  has_static_batch_norm = None
+  takes = (example_kinds.IMAGES, example_kinds.FEATURES)
+
+  reference: str
+  function: CreateModel
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    with settings.blame('model', self.reference):
+      # Pure layers, with the chosen normalization.
+      model = keras_conversion.convert(
+        _call(self.function, task, seed),
+        keras_conversion.to_static_batch_norm
+        if self.normalization == 'static_batch'
+        else keras_conversion.to_group_norm,
+      )
+      model_checks.check(model)
+      shape = tuple(model.input_shape[1:])
+      if shape != task.image_shape or model.output_shape[1:] != (
+        task.num_classes,
+      ):
+        raise ValueError(
+          f'returned a model from images {list(shape)} to outputs'
+          f' {list(model.output_shape[1:])}; those of the task are'
+          f' {list(task.image_shape)} and [{task.num_classes}]'
+        )
+      return model
+
+
+def load_function(reference: str) -> FunctionModel:
+  """Loads 'package.module:NAME', a function that creates a model."""
+  return FunctionModel(reference=reference, function=references.load(reference))
+
+
+def _call(
+  function: CreateModel, task: image_task.ImageTask, seed: int
+) -> tf.keras.Model:
+  try:
+    inspect.signature(function).bind(task, seed)
+  except TypeError as error:
+    raise ValueError(
+      f'must be a function of a task and a seed: {error}'
+    ) from error
+  model = function(task, seed)
+  if not isinstance(model, tf.keras.Model):
+    raise ValueError(f'returned {type(model).__name__}, no Keras model')
+  return model
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -231,6 +231,10 @@ class OwnTask(image_task.Task):
     return image_task.OWN_DATA
 
   @property
+  def gives_shares(self) -> bool:  # pyrefly: ignore[bad-override]
+    return self.prepared is not None and self.prepared.load().shares is not None
+
+  @property
   def usual(self) -> Mapping[str, Any]:
     if self.prepared is None:
       return {}
@@ -247,23 +251,13 @@ class OwnTask(image_task.Task):
     return self.prepared
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class OwnTaskWithShares(OwnTask):
-  """A task of a Python program that gives the partition among clients."""
-
-  gives_shares = True
-
-
 def create_part(task: image_task.ImageTask) -> OwnTask:
   """The settings part of a task that a Python program has made.
 
   A description with a digest of the images is added if there is none, so that
   no run resumes on other images.
   """
-  data = task.load()
   if task.data_description is None:
-    task = dataclasses.replace(
-      task, data_description=loaded_task.describe(data, task.class_names)
-    )
-  kind = OwnTask if data.shares is None else OwnTaskWithShares
-  return kind(prepared=task)
+    described = loaded_task.describe(task.load(), task.class_names)
+    task = dataclasses.replace(task, data_description=described)
+  return OwnTask(prepared=task)

@@ -17,34 +17,15 @@ from tff_semifl.settings import references
 
 
 class Partition(settings.Settings, abc.ABC):
-  """Base class of partitions.
-
-  `name` is the value of the setting, and `words` a template of the description,
-  with names of settings in braces.
-  """
+  """Base class of partitions; `name` is the value of the setting."""
 
   name: ClassVar[str]
-  words: ClassVar[str]
 
   @abc.abstractmethod
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
     """The int64 indices of each client's images, by true classes."""
-
-  def describe(
-    self, labels: np.ndarray, shares: Sequence[np.ndarray]
-  ) -> tuple[str, ...]:
-    """Lines on how the partition differs from the settings."""
-    num_left = len(labels) - sum(map(len, shares))
-    if not num_left:
-      return ()
-    return (f'{num_left} of {len(labels)} images have no client',)
-
-  @property
-  def description(self) -> str:
-    """A short description, with the values of settings."""
-    return self.words.format(**settings.as_dict(self))
 
   def __str__(self) -> str:
     """The part of an experiment's default name."""
@@ -57,7 +38,6 @@ class IID(Partition):
   """The same number of random images for each client."""
 
   name = 'iid'
-  words = 'IID'
 
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
@@ -72,7 +52,6 @@ class Classes(Partition):
   """A few classes for each client (SemiFL, Section 5)."""
 
   name = 'classes'
-  words = '{classes_per_client} classes per client'
   classes_per_client: int = settings.setting(
     2, "Classes of a client; 2 as in SemiFL's paper.", settings.AT_LEAST_1
   )
@@ -84,26 +63,12 @@ class Classes(Partition):
       labels, num_classes, self.classes_per_client, num_clients, seed
     )
 
-  def describe(
-    self, labels: np.ndarray, shares: Sequence[np.ndarray]
-  ) -> tuple[str, ...]:
-    numbers = np.array([len(np.unique(labels[share])) for share in shares])
-    num_fewer = np.count_nonzero(numbers < self.classes_per_client)
-    if not num_fewer:
-      return ()
-    return (
-      f'{num_fewer} of {len(shares)} clients have fewer than'
-      f' {self.classes_per_client} classes, {numbers.min()} at least, as some'
-      " of a client's parts may be of the same class",
-    )
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Dirichlet(Partition):
   """Class proportions of each client from a Dirichlet distribution."""
 
   name = 'dirichlet'
-  words = 'Dirichlet {dirichlet_concentration}'
   dirichlet_concentration: float = settings.setting(
     0.3,
     'Concentration: the smaller, the fewer classes a client has. 0.1 and 0.3'
@@ -127,7 +92,6 @@ class MainClasses(Partition):
   """More images of a client's main classes (Zhang et al., equation 8)."""
 
   name = 'main_classes'
-  words = 'main classes, R = {skew}'
   skew: float = settings.setting(
     0.4,
     'R of Zhang et al., equation 8: from 0, IID, to 1, main classes alone.',
@@ -152,10 +116,6 @@ class OutsidePartition(Partition):
   @property
   def name(self) -> str:
     return self.reference.rpartition(':')[2]
-
-  @property
-  def description(self) -> str:
-    return self.name
 
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int

@@ -1,21 +1,19 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Progress of training: terminal, `log.txt`, JSON lines and TensorBoard."""
+"""Progress of training: terminal, `log.txt` and TensorBoard."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
-import datetime
-import json
 import logging
 import math
 import pathlib
 import sys
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from absl import flags
-from tensorboard.plugins.hparams import api as hparams_api
 import tensorflow as tf
+import tensorflow_federated as tff
 import tqdm
 
 from tff_semifl.experiment import metrics_table
@@ -86,30 +84,9 @@ class Display(contextlib.AbstractContextManager):
     self._bar.refresh()
 
 
-def print_json(
-  experiment_name: str, round_num: int, metrics: metrics_table.RoundMetrics
-) -> None:
-  """Prints a round as a line of JSON on standard error, for log collectors.
-
-  The time is UTC in ISO 8601. Metrics are named as the columns of
-  `metrics.csv`, and null if not measured.
-  """
-  line = {
-    'time': datetime.datetime.now(datetime.UTC).isoformat(),
-    'experiment': experiment_name,
-    'round': round_num,
-    'metrics': {
-      name: None if math.isnan(value) else value
-      for name, value in metrics_table.by_column(metrics).items()
-    },
-  }
-  print(json.dumps(line), file=sys.stderr, flush=True)
-
-
 @contextlib.contextmanager
 def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
   """Opens a log of lines and warnings; yields a function that adds a line."""
-  durable_files.require_file(path, 'remove it, and the same command goes on')
   with durable_files.naming(path):
     handler = LogHandler(path, encoding='utf-8')
   handler.setFormatter(
@@ -151,63 +128,20 @@ class LogHandler(logging.FileHandler):
       raise
 
 
-class TensorBoardLog:
-  """A TensorBoard event file, rewritten whenever a run begins or resumes.
+class TensorBoardLog(tff.program.ReleaseManager):
+  """Writes the measured metrics of evaluated rounds for TensorBoard.
 
-  TFF's manager only appends, and flushes every two minutes: after a kill some
-  rounds would appear twice and other rounds not at all. `metrics.csv` has each
-  round once.
+  TFF's manager flushes every two minutes, and writes NaN too.
   """
 
   def __init__(self, folder: pathlib.Path):
     self._folder = folder
-    self._writer = None
+    with durable_files.naming(folder):
+      self._writer = tf.summary.create_file_writer(str(folder))
 
-  def start(
-    self,
-    first_round: int,
-    metrics: metrics_table.Metrics,
-    hparams: Mapping[str, Any],
-    figures: Sequence[pathlib.Path],
-  ) -> None:
-    """Replaces earlier files by one with settings, figures and past rounds.
-
-    Settings that are None are left out.
-    """
-    values = {
-      name: value
-      if isinstance(value, bool | int | float | str)
-      else json.dumps(value)
-      for name, value in hparams.items()
-      if value is not None
-    }
-    with durable_files.naming(self._folder):
-      before = [*self._folder.glob('events.out.tfevents.*')]
-      self._writer = tf.summary.create_file_writer(str(self._folder))
-      with self._writer.as_default(step=0):
-        hparams_api.hparams(values)
-        for path in figures:
-          durable_files.require_file(path, 'remove it, and it is drawn anew')
-          image = tf.io.decode_png(path.read_bytes(), channels=3)
-          tf.summary.image(path.stem, image[tf.newaxis])
-      for row in zip(*metrics.values(), strict=True):
-        columns = dict(zip(metrics, row, strict=True))
-        round_num = int(columns.pop('round'))
-        if round_num < first_round:
-          self._write(round_num, columns)
+  async def release(self, value: metrics_table.RoundMetrics, key: int) -> None:
+    with durable_files.naming(self._folder), self._writer.as_default(key):
+      for name, number in metrics_table.by_column(value).items():
+        if not math.isnan(number):
+          tf.summary.scalar(name, number)
       self._writer.flush()
-      for path in before:
-        path.unlink()
-
-  def show_round(
-    self, round_num: int, metrics: metrics_table.RoundMetrics
-  ) -> None:
-    with durable_files.naming(self._folder):
-      self._write(round_num, metrics_table.by_column(metrics))
-      self._writer.flush()
-
-  def _write(self, round_num: int, columns: Mapping[str, float]) -> None:
-    with self._writer.as_default(round_num):
-      for name, value in columns.items():
-        if not math.isnan(value):
-          tf.summary.scalar(name, value)

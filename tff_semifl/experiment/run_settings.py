@@ -16,6 +16,7 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import runtimes
 from tff_semifl.settings import references
 
@@ -40,12 +41,6 @@ class RunSettings(settings.Settings):
     ' is written and all is saved. An interruption costs the rounds since.',
     settings.AT_LEAST_1,
   )
-  log_format: str = settings.setting(
-    'text',
-    'Progress on standard error: text, or json for a JSON object in a line for'
-    ' each evaluated round, with time, experiment, round and metrics.',
-    settings.one_of('text', 'json'),
-  )
   metrics: tuple[str, ...] = settings.setting(
     (),
     'Comma-separated further metrics, columns of metrics.csv:'
@@ -56,9 +51,8 @@ class RunSettings(settings.Settings):
   client_accuracy: bool | None = settings.setting(
     None,
     'Whether to measure the exported model on the images of each client by'
-    ' labels that only measure: the table client_accuracy.csv, a figure, and a'
-    ' line on the spread and the worst tenth. By default with'
-    ' --client_test_fraction.',
+    ' labels that only measure: the table client_accuracy.csv, and a line on'
+    ' the spread and the worst tenth. By default with --client_test_fraction.',
   )
   share_prior: bool | None = settings.setting(
     None,
@@ -69,45 +63,25 @@ class RunSettings(settings.Settings):
     ' not with differential privacy, which does not cover the pass, nor with'
     ' --sites, which would send sums once more.',
   )
-  client_classes: bool | None = settings.setting(
-    None,
-    'Whether to estimate how many images of each class each client has: the'
-    ' table client_classes.csv, and a line on all clients. For'
-    ' client_prior_semifl and client_priors; by default for the latter.',
-  )
   tensorboard: bool = settings.setting(
     True,
-    'Whether to write settings and metrics for TensorBoard too, in the'
-    " experiment's folder logdir.",
+    "Whether to write metrics for TensorBoard too, in the experiment's folder"
+    ' logdir.',
   )
   release_managers: tuple[str, ...] = settings.setting(
     (),
     'Comma-separated release managers of metrics: package.module:NAME of a'
     " tff.program.ReleaseManager, or a function from the experiment's folder"
-    ' and settings to one. For MLflow:'
-    ' tff_semifl.experiment.mlflow_release:create.',
-  )
-  draw_data: bool = settings.setting(
-    False,
-    'Whether to draw augmented images, and the images of each class at each'
-    ' client, in the folder figures and for --tensorboard.',
+    ' and settings to one, such as examples.mlflow_release:create.',
   )
 
   def fill_in(
     self, experiment: experiment_settings.ExperimentSettings
   ) -> 'RunSettings':
-    """Fills in the name and `client_classes`, given filled-in settings."""
+    """Fills in the name and what is measured, given filled-in settings."""
     settings.check_names(experiment, _OWNERS)
     for name in self.release_managers:
-      with settings.blame(_RELEASE_MANAGERS, name):
-        found = references.load(name)
-        if not (
-          isinstance(found, tff.program.ReleaseManager) or callable(found)
-        ):
-          raise ValueError(
-            f'is a {type(found).__name__}; must be a'
-            ' tff.program.ReleaseManager, or a function that returns one'
-          )
+      _load_manager(name)
     values = settings.as_dict(experiment.system)
     if values.get('keep_client_momentum') and self.rounds_per_evaluation > 1:
       raise settings.SettingError(
@@ -116,23 +90,6 @@ class RunSettings(settings.Settings):
         "clients' momentum is kept for each round; leave this out, or"
         ' keep_client_momentum',
       )
-    by_default = experiment.system.estimates_class_shares
-    reason = None
-    if not by_default and 'prior_iterations' not in values:
-      reason = (
-        'needs clients that estimate class priors: client_prior_semifl or'
-        ' client_priors'
-      )
-    elif experiment.data.task.sites:
-      reason = 'sites keep their images, which cannot be counted here'
-    elif experiment.private_mean is not None:
-      reason = 'differential privacy does not cover what this would tell'
-    if self.client_classes and reason is not None:
-      raise settings.SettingError('client_classes', True, reason)
-    client_classes = self.client_classes
-    if client_classes is None:
-      client_classes = by_default and reason is None
-    client_accuracy = self.client_accuracy
     fraction = settings.as_dict(experiment).get('client_test_fraction')
     if fraction and experiment.data.task.sites:
       raise settings.SettingError(
@@ -140,12 +97,12 @@ class RunSettings(settings.Settings):
         fraction,
         'sites keep their images; test at a site, by launch.evaluate',
       )
-    if client_accuracy is None:
-      client_accuracy = bool(fraction)
+    client_accuracy = self.client_accuracy
     return dataclasses.replace(
       self,
-      client_accuracy=client_accuracy,
-      client_classes=client_classes,
+      client_accuracy=bool(fraction)
+      if client_accuracy is None
+      else client_accuracy,
       share_prior=self._choose_share_prior(experiment),
       experiment_name=self.experiment_name or experiment.default_name,
     )
@@ -181,6 +138,17 @@ UNIMPORTANT = frozenset(_OWNERS)
 _RELEASE_MANAGERS = 'release_managers'
 
 
+def _load_manager(name: str) -> Any:
+  with settings.blame(_RELEASE_MANAGERS, name):
+    found = references.load(name)
+    if not (isinstance(found, tff.program.ReleaseManager) or callable(found)):
+      raise ValueError(
+        f'is a {type(found).__name__}; must be a tff.program.ReleaseManager, or'
+        ' a function that returns one'
+      )
+  return found
+
+
 def create_managers(
   names: Sequence[str], path: pathlib.Path, recorded: Mapping[str, Any]
 ) -> list['NamedManager']:
@@ -190,13 +158,13 @@ def create_managers(
   """
   managers = []
   for name in names:
+    manager = _load_manager(name)
     with settings.blame(_RELEASE_MANAGERS, name, ValueError, ImportError):
-      manager = references.load(name)
       if callable(manager):
         manager = manager(path, recorded)
       if not isinstance(manager, tff.program.ReleaseManager):
         raise ValueError(
-          f'is or returns a {type(manager).__name__}; must be or return a'
+          f'returns a {type(manager).__name__}; must return a'
           ' tff.program.ReleaseManager'
         )
     managers.append(NamedManager(name, manager))
@@ -204,17 +172,15 @@ def create_managers(
 
 
 class NamedManager(tff.program.ReleaseManager):
-  """A release manager whose errors name the setting's value."""
+  """Releases metrics by column; errors name the setting's value."""
 
   def __init__(self, name: str, manager: tff.program.ReleaseManager):
     self._name = name
     self._manager = manager
 
-  async def release(
-    self, value: tff.program.ReleasableStructure, key: int
-  ) -> None:
+  async def release(self, value: metrics_table.RoundMetrics, key: int) -> None:
     try:
-      await self._manager.release(value, key)
+      await self._manager.release(metrics_table.by_column(value), key)
     except Exception as error:
       raise settings.SettingError(
         _RELEASE_MANAGERS,
@@ -223,8 +189,3 @@ class NamedManager(tff.program.ReleaseManager):
         ' this mended, or without it, the same command goes on from the last'
         ' complete round',
       ) from error
-
-  def finish(self) -> None:
-    """Tells the manager, if it has `finish`, that training ended early."""
-    if hasattr(self._manager, 'finish'):
-      self._manager.finish()

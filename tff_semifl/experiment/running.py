@@ -19,7 +19,6 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_results
-from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import progress
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import saved_experiment
@@ -33,7 +32,6 @@ from tff_semifl.privacy import privacy_key
 # Errors whose message suffices, without a traceback.
 _PLAIN = (
   durable_files.OutputError,
-  model_selection.MetricError,
   runtime.NotPortableError,
   runtime.WorkerError,
   settings.SettingError,
@@ -99,8 +97,6 @@ def run(
     client_results.write_accuracies(
       folder.path, experiment, kept.weights, prior
     )
-  if experiment.run.client_classes:
-    client_results.write_classes(folder.path, experiment, kept.weights)
   if privacy is not None:
     # The model and the key together reveal the model without noise.
     privacy_key.remove(folder.path / privacy_key.NAME)
@@ -139,18 +135,13 @@ def _train(
   folder: experiment_folder.ExperimentFolder,
   quiet: bool,
 ) -> training.ProgramState:
-  if experiment.run.draw_data:
-    # Imported here: Matplotlib takes as long to import as a round of digits.
-    from tff_semifl.experiment import data_figures
-
-    data_figures.draw(experiment, folder.figures_path)
   with (
     progress.open_log(folder.log_path) as write,
     progress.Display(folder.path.name, experiment.total_rounds) as display,
     _own_event_loop() as loop,
   ):
     observer = Observer(experiment, folder, write, None if quiet else display)
-    others = run_settings.create_managers(
+    managers = run_settings.create_managers(
       experiment.run.release_managers,
       folder.path,
       {
@@ -158,12 +149,14 @@ def _train(
         **experiment_folder.recorded_settings(experiment),
       },
     )
+    if experiment.run.tensorboard:
+      managers.append(progress.TensorBoardLog(folder.path / 'logdir'))
     final = loop.run_until_complete(
       training.train(
         experiment,
         checkpoints=folder.checkpoints(),
         metrics_manager=tff.program.GroupingReleaseManager(
-          [folder.metrics_manager(), *others]
+          [folder.metrics_manager(), *managers]
         ),
         memories=experiment.settings.system.create_memories(
           experiment.process,
@@ -172,20 +165,16 @@ def _train(
           num_kept=experiment_folder.NUM_CHECKPOINTS
           * experiment.rounds_per_evaluation,
         ),
-        best_models=folder.best_models() if experiment.model_choice else None,
         on_start=observer.start,
         on_round=observer.show_round,
       )
     )
     observer.end(final)
-    if describe_early_end(experiment, final) is not None:
-      for manager in others:
-        manager.finish()
     return final
 
 
 class Observer:
-  """Reports the progress of a run: log, display or JSON, TensorBoard, warnings.
+  """Reports the progress of a run: log, display and warnings.
 
   `write` adds a line to the log; `display` is None for a quiet run.
   """
@@ -201,13 +190,9 @@ class Observer:
     self._folder = folder
     self._write = write
     self._display = display
-    self._is_json = experiment.run.log_format == 'json'
     self._warnings = training_warnings.TrainingWarnings(
       folder.path.name, experiment
     )
-    self._tensorboard = None
-    if experiment.run.tensorboard:
-      self._tensorboard = progress.TensorBoardLog(folder.path / 'logdir')
 
   def start(self, first_round: int) -> None:
     experiment, folder = self._experiment, self._folder
@@ -228,13 +213,6 @@ class Observer:
       ):
         self._show(line)
       self._show(f'compiling and running round {first_round}', first_round)
-    if self._tensorboard is not None:
-      self._tensorboard.start(
-        first_round,
-        metrics_table.read_metrics(folder.metrics_path),
-        folder.hparams,
-        sorted(folder.figures_path.glob('*.png')),
-      )
 
   def show_round(
     self, round_num: int, metrics: metrics_table.RoundMetrics
@@ -243,27 +221,17 @@ class Observer:
       round_num, self._experiment.total_rounds, metrics
     )
     self._show(text, round_num + 1)
-    if self._is_json and self._display is not None:
-      progress.print_json(self._folder.path.name, round_num, metrics)
-    if self._tensorboard is not None:
-      self._tensorboard.show_round(round_num, metrics)
     # Last, so that warnings follow the line of their round.
     self._warnings.check_round(round_num, metrics)
 
   def end(self, final: training.ProgramState) -> None:
-    for line in (
-      describe_early_end(self._experiment, final),
-      training_warnings.describe_idle_rounds(
-        metrics_table.read_metrics(self._folder.metrics_path),
-        self._experiment.system_settings.get('confidence_threshold'),
-      ),
-    ):
-      if line is not None:
-        self._show(line)
+    line = describe_early_end(self._experiment, final)
+    if line is not None:
+      self._show(line)
 
   def _show(self, text: str, next_round: int | None = None) -> None:
     self._write(text)
-    if self._display is not None and not self._is_json:
+    if self._display is not None:
       self._display.show(text, next_round)
 
 

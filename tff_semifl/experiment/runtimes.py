@@ -47,95 +47,12 @@ class Threads(settings.Settings):
   )
   threads_per_operation: int | None = settings.setting(
     None,
-    'CPU threads of one operation. By default as many as cores, but 1 where'
-    ' batches have at most the pixels of 32 images of 32x32, if there are'
-    ' clients and no GPU, and not with --runtime=ray. With 1 thread, small'
-    ' batches train faster, and the last digits of numbers do not depend on the'
-    ' number of cores.',
+    'CPU threads of one operation. By default as many as cores; but in process,'
+    ' without a GPU, 1 in client updates where batches have at most the pixels'
+    ' of 32 images of 32x32, and 1 everywhere if all batches are so small. With'
+    ' 1 thread, small batches train faster, and the last digits of numbers do'
+    ' not depend on the number of cores.',
     settings.AT_LEAST_1,
-  )
-
-  def limit(self, count_pixels: Callable[[], BatchPixels]) -> Self:
-    """Sets the threads per operation, before TensorFlow initializes."""
-    # By default a process uses all cores: one for each needs much memory.
-    del count_pixels
-    if self.threads_per_operation is not None:
-      _set_threads(self.threads_per_operation, is_chosen=True)
-    return self
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PlacedThreads(Threads):
-  """CPU threads per operation that may differ between server and clients."""
-
-  client_threads_per_operation: int | None = settings.setting(
-    None,
-    'CPU threads of one operation in client updates. By default'
-    ' --threads_per_operation, or else 1 where batches of clients have at most'
-    ' the pixels of 32 images of 32x32. For CPUs.',
-    settings.AT_LEAST_1,
-  )
-
-  def limit(self, count_pixels: Callable[[], BatchPixels]) -> Self:
-    of_server = self.threads_per_operation
-    of_clients = self.client_threads_per_operation
-    if of_clients is not None and tf.config.list_physical_devices('GPU'):
-      raise settings.SettingError(
-        'client_threads_per_operation',
-        of_clients,
-        'here, clients work on GPUs; leave it out',
-      )
-    is_chosen = not (of_server is of_clients is None)
-    if not is_chosen:
-      pixels = count_pixels() if _is_free() else None
-      if pixels is None or pixels.of_clients > _FEW_PIXELS:
-        return self
-      of_clients = 1
-      if max(pixels.of_server, pixels.of_inference) <= _FEW_PIXELS:
-        of_server = 1
-    if of_server is None:
-      of_server = int(os.environ.get(_VARIABLE) or len(os.sched_getaffinity(0)))
-    if not _set_threads(of_server, is_chosen=is_chosen):
-      return self
-    # TensorFlow reads this when it creates its devices.
-    os.environ[runtime.OWN_THREADS] = 'true'
-    return dataclasses.replace(
-      self,
-      threads_per_operation=of_server,
-      client_threads_per_operation=(
-        None if of_clients == of_server else of_clients
-      ),
-    )
-
-  @property
-  def num_clients(self) -> int | None:
-    """Concurrent clients in this process; None for one per device."""
-    threads = self.client_threads_per_operation or self.threads_per_operation
-    if (
-      self.max_concurrent_clients is not None
-      or threads is None
-      or tf.config.list_physical_devices('GPU')
-    ):
-      return self.max_concurrent_clients
-    return max(1, len(os.sched_getaffinity(0)) // threads)
-
-
-def _set_threads(number: int, *, is_chosen: bool) -> bool:
-  """Sets the threads per operation; False if TensorFlow is initialized."""
-  try:
-    tf.config.threading.set_intra_op_parallelism_threads(number)
-  except RuntimeError:
-    if is_chosen:
-      raise
-    return False
-  return True
-
-
-def _is_free() -> bool:
-  """Whether no environment variable is set and there is no GPU."""
-  # TensorFlow itself reads the variable.
-  return _VARIABLE not in os.environ and not tf.config.list_physical_devices(
-    'GPU'
   )
 
 
@@ -167,23 +84,74 @@ class Runtime(settings.Settings, abc.ABC):
     """Checks the settings."""
 
   def limit_threads(self, count_pixels: Callable[[], BatchPixels]) -> Self:
-    """Sets the threads per operation, as `Threads.limit` does."""
-    return dataclasses.replace(self, threads=self.threads.limit(count_pixels))
+    """Sets the threads per operation, before TensorFlow initializes.
+
+    `count_pixels` is called only if no number of threads is chosen.
+    """
+    del count_pixels
+    if self.threads.threads_per_operation is not None:
+      tf.config.threading.set_intra_op_parallelism_threads(
+        self.threads.threads_per_operation
+      )
+    return self
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class InProcess(Runtime):
-  """TensorFlow in this process."""
+  """TensorFlow in this process.
 
-  threads: PlacedThreads = PlacedThreads()
+  `client_threads` are CPU threads of one operation in client updates, None for
+  those of all operations; `limit_threads` sets them.
+  """
+
+  client_threads: int | None = None
+
+  def limit_threads(self, count_pixels: Callable[[], BatchPixels]) -> Self:
+    chosen = self.threads.threads_per_operation
+    number = of_clients = chosen
+    if chosen is None:
+      # TensorFlow itself reads the variable.
+      if _VARIABLE in os.environ or tf.config.list_physical_devices('GPU'):
+        return self
+      pixels = count_pixels()
+      if pixels.of_clients > _FEW_PIXELS:
+        return self
+      number, of_clients = len(os.sched_getaffinity(0)), 1
+      if max(pixels.of_server, pixels.of_inference) <= _FEW_PIXELS:
+        number = 1
+    try:
+      tf.config.threading.set_intra_op_parallelism_threads(number)
+    except RuntimeError:  # TensorFlow is initialized.
+      if chosen is None:
+        return self
+      raise
+    # TensorFlow reads this when it creates its devices.
+    os.environ[runtime.OWN_THREADS] = 'true'
+    return dataclasses.replace(
+      self,
+      threads=settings.change(self.threads, {'threads_per_operation': number}),
+      client_threads=None if of_clients == number else of_clients,
+    )
+
+  @property
+  def num_clients(self) -> int | None:
+    """Concurrent clients; None for one per device."""
+    threads = self.client_threads or self.threads.threads_per_operation
+    if (
+      self.threads.max_concurrent_clients is not None
+      or threads is None
+      or tf.config.list_physical_devices('GPU')
+    ):
+      return self.threads.max_concurrent_clients
+    return max(1, len(os.sched_getaffinity(0)) // threads)
 
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
     del federation  # It has none.
     return runtime.simulation_context(
-      max_concurrent_clients=self.threads.num_clients,
-      client_threads_per_operation=self.threads.client_threads_per_operation,
+      max_concurrent_clients=self.num_clients,
+      client_threads_per_operation=self.client_threads,
     )
 
 

@@ -22,7 +22,6 @@ from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
-from tff_semifl.files import durable_files
 from tff_semifl.models import functional
 
 # Recorded for all systems, as a setting or derived from other settings.
@@ -102,9 +101,9 @@ def read_hparams(folder: pathlib.Path) -> hparams_file.Hparams:
 def read_trained_model(folder: pathlib.Path) -> TrainedModel:
   """Reads the model that a run keeps, and its results.
 
-  The model comes from the newest intact checkpoint, or is the best model that
-  this checkpoint names. Raises a SavedExperimentError without a checkpoint, and
-  an OutputError if a file is damaged.
+  The newest intact checkpoint has the model, the last or the best. Raises a
+  SavedExperimentError without a checkpoint, and an OutputError if a file is
+  damaged.
   """
   latest = checkpoints.read_latest(folder / 'checkpoints')
   if latest is None:
@@ -114,46 +113,30 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
   arrays, last_round = latest
   try:
     best_accuracy = float(arrays['best_accuracy'])
-    kept, prefix = arrays, 'state/'
+    prefix, weights = '', 'state/global_model_weights'
     choice = Choice(None, last_round)
     if 'best/round_num' in arrays:
       choice = choice._replace(metric=read_hparams(folder).flags['keep_best'])
-      best_round = int(arrays['best/round_num'])
-      if best_round >= 0:
-        kept = checkpoints.read_best_model(
-          folder / checkpoints.BEST_MODELS, best_round
-        )
-        prefix = ''
-        choice = choice._replace(value=float(kept['value']))
+      if arrays['best/round_num'] >= 0:
+        prefix, weights = 'best/', 'best/weights'
+        choice = choice._replace(value=float(arrays['best/value']))
     return TrainedModel(
       functional.ModelWeights(
         *(
-          _sequence(kept, f'{prefix}global_model_weights/{kind}')
+          _sequence(arrays, f'{weights}/{kind}')
           for kind in functional.ModelWeights._fields
         )
       ),
-      round_num=int(kept['round_num']),
-      accuracy=float(kept['accuracy']),
+      round_num=int(arrays[f'{prefix}round_num']),
+      accuracy=float(arrays[f'{prefix}accuracy']),
       best_accuracy=best_accuracy,
       choice=choice,
-      frozen_weights=_read_frozen_weights(folder),
+      frozen_weights=checkpoints.read_frozen_weights(folder),
     )
   except KeyError as error:
     raise SavedExperimentError(
       f'has a checkpoint of another program: there is no {error} in it'
     ) from error
-
-
-def _read_frozen_weights(
-  folder: pathlib.Path,
-) -> tuple[np.ndarray, ...] | None:
-  path = folder / checkpoints.FROZEN_WEIGHTS
-  if not path.exists():
-    return None
-  try:
-    return tuple(durable_files.read_arrays(path).values())
-  except durable_files.DamagedFileError as error:
-    raise durable_files.OutputError(str(error)) from error
 
 
 def _sequence(

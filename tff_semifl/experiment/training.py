@@ -48,28 +48,29 @@ async def train(
   checkpoints: checkpoints_lib.Checkpoints,
   metrics_manager: tff.program.ReleaseManager,
   memories: client_states.Memories | None = None,
-  best_models: checkpoints_lib.BestModels | None = None,
   on_start: Callable[[int], None],
   on_round: Callable[[int, metrics_table.RoundMetrics], None],
 ) -> ProgramState:
   """Runs the remaining rounds, and returns the last state.
 
   After each evaluation the metrics are released, and then the state is saved:
-  a killed program loses only the rounds since then. If weights or losses are
-  not finite, the rounds are run once more, since a device error may be the
-  cause, before there is a TrainingDivergedError.
+  a killed program loses only the rounds since then. Raises a
+  TrainingDivergedError if weights or losses are not finite.
 
   `on_start` is called with the first round to run, unless early stopping has
   already ended training, and `on_round` after each evaluation.
   """
   choice = experiment.model_choice
+  state = experiment.process.initialize()
   latest = ProgramState(
-    experiment.process.initialize(),
+    state,
     -1,
     0.0,
     0.0,
     () if memories is None else memories.initialize(),
-    () if choice is None else model_selection.Best(),
+    ()
+    if choice is None
+    else model_selection.Best(weights=state.global_model_weights),
   )
   saved = checkpoints.load_latest(latest)
   if saved is not None:
@@ -79,10 +80,10 @@ async def train(
       accuracy=metrics_table.shortest(saved.accuracy),
       best_accuracy=metrics_table.shortest(saved.best_accuracy),
       best=saved.best
-      and model_selection.Best(*(number.item() for number in saved.best)),
+      and model_selection.Best(
+        *(number.item() for number in saved.best[:-1]), saved.best.weights
+      ),
     )
-  if best_models is not None:
-    best_models.resume(latest.best.round_num)
   if choice is not None and choice.is_over(latest.best):
     return latest
   on_start(latest.round_num + 1)
@@ -91,29 +92,11 @@ async def train(
     round_num = min(
       (latest.round_num // interval + 1) * interval, experiment.total_rounds
     )
-    reached, metrics = _run_rounds(experiment, latest, round_num, memories)
-    if not _is_finite(reached, metrics):
-      logging.error(
-        'Round %d ended with weights or losses that are not finite. What came'
-        ' after round %d is run once more.',
-        round_num,
-        latest.round_num,
-      )
-      reached, metrics = _run_rounds(experiment, latest, round_num, memories)
-      if not _is_finite(reached, metrics):
-        raise TrainingDivergedError(
-          f'weights or losses are not finite after round {round_num}, which was'
-          ' run twice. What was before that round is saved'
-        )
-    latest = reached
-    if best_models is not None and latest.best.round_num == round_num:
-      best_models.save(
-        checkpoints_lib.BestModel(
-          latest.state.global_model_weights,
-          round_num,
-          latest.accuracy,
-          latest.best.value,
-        )
+    latest, metrics = _run_rounds(experiment, latest, round_num, memories)
+    if not _is_finite(latest, metrics):
+      raise TrainingDivergedError(
+        f'weights or losses are not finite after round {round_num}. What was'
+        ' before that round is saved'
       )
     await metrics_manager.release(metrics, round_num)
     checkpoints.save(latest, round_num)
@@ -124,7 +107,7 @@ async def train(
 
 
 def _is_finite(
-  reached: ProgramState, metrics: metrics_table.RoundMetrics
+  state: ProgramState, metrics: metrics_table.RoundMetrics
 ) -> bool:
   """Whether state, memories, server metrics and evaluation are finite."""
   # Without a server step, loss and accuracy are both NaN; after a step that
@@ -135,7 +118,7 @@ def _is_finite(
   return all(
     np.all(np.isfinite(array))
     for array in tf.nest.flatten(
-      (reached.state, reached.memories, server, metrics.evaluation)
+      (state.state, state.memories, server, metrics.evaluation)
     )
     # The state of a private mean has strings of bytes, too.
     if np.issubdtype(np.asarray(array).dtype, np.floating)
@@ -171,7 +154,13 @@ def _run_rounds(
   best = latest.best
   if experiment.model_choice is not None:
     best = experiment.model_choice.update(
-      best, last_round, metrics_table.by_column(metrics)
+      best,
+      metrics_table.by_column(metrics),
+      model_selection.Best(
+        round_num=last_round,
+        accuracy=metrics.evaluation.accuracy,
+        weights=state.global_model_weights,
+      ),
     )
   return ProgramState(
     state=state,
@@ -267,7 +256,5 @@ def _run_round(
       counts['num_rejected'],
     )
   if memories is not None:
-    # Before the state is saved: if the round is run again, its memories replace
-    # the memories kept here.
     held = memories.keep(held, round_num, cohort, output.memories)
   return output, held

@@ -61,7 +61,7 @@ def _describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
     f' {names[least]} to {sizes[most]} of {names[most]};'
     ' --metrics=macro_f1,recall shows what accuracy hides of small classes'
   )
-  balance = experiment.system_settings
+  balance = settings.as_dict(experiment.settings.system)
   if (
     sizes[most] >= _IMBALANCED * max(sizes[least], 1)
     and balance.get('server_logit_adjustment') == 0
@@ -97,13 +97,6 @@ def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
       'the server takes no step in a round, so that its labels are unused;'
       f' raise --server_epochs (now {values.get("server_epochs")})'
     )
-  threshold = experiment.system_settings.get('confidence_threshold')
-  if threshold is not None and threshold <= 1 / len(names):
-    yield (
-      f'--confidence_threshold={threshold:g} leaves out no image: with'
-      f' {len(names)} classes the most probable has {1 / len(names):.2g} at'
-      ' least; 0.8 to 0.95 are common'
-    )
   privacy = promise(experiment)
   if privacy is not None and privacy.is_weak:
     yield privacy.meaning
@@ -121,7 +114,7 @@ def promise(
 
 
 class TrainingWarnings:
-  """Warns, once each, of absent clients and of few or wrong pseudo-labels.
+  """Warns, once each, of few and of wrong pseudo-labels.
 
   `label` begins each warning.
   """
@@ -132,7 +125,9 @@ class TrainingWarnings:
     self._num_classes = experiment.task.num_classes
     self._num_test_images = len(experiment.data.test.labels)
     # None if the system does not use the threshold.
-    self._threshold = experiment.system_settings.get('confidence_threshold')
+    self._threshold = settings.as_dict(experiment.settings.system).get(
+      'confidence_threshold'
+    )
     self._num_unlabeled = 0
     self._num_wrong = 0
     self._problems_named = set()
@@ -147,15 +142,7 @@ class TrainingWarnings:
     client = metrics.client
     ratio = client.label_ratio
     if math.isnan(ratio):
-      # Without pseudo-labels: clients are absent, or have labels.
-      if not client.num_participating and not client.num_rejected:
-        self._warn(
-          'absent',
-          f'no client took part in round {round_num}, and'
-          f' {client.num_dropped:g} dropped out; more of --clients_per_round,'
-          ' or a lower --client_dropout_probability, makes this rare',
-        )
-      return
+      return  # Clients are absent, or have labels.
     wrong = self._share_of_wrong(metrics)
     limit = _WRONG_IF_ALL if ratio >= _ALL else _WRONG
     # Soft labels of all images carry the uncertainty themselves.
@@ -205,15 +192,11 @@ class TrainingWarnings:
     known = []
     highest = metrics.client.own.get(metrics_table.HIGHEST_CONFIDENCE, math.nan)
     if not math.isnan(highest):
-      known.append(
-        f"the highest confidence among a client's images is {highest:.3g} on"
-        ' average'
-      )
+      known.append(f"clients' highest confidence is {highest:.3g} on average")
     if self._threshold is not None:
       known.append(
-        f'--confidence_threshold is {self._threshold:g}; with'
-        f' {self._num_classes} classes, no confidence is below'
-        f' {1 / self._num_classes:.2g}'
+        f'--confidence_threshold is {self._threshold:g}, and no confidence is'
+        f' below {1 / self._num_classes:.2g}'
       )
     if not math.isnan(metrics.server.accuracy):
       known.append(
@@ -228,31 +211,3 @@ class TrainingWarnings:
       # Above the progress bar, if there is one.
       with tqdm.tqdm.external_write_mode():
         logging.warning('%s: %s', self._label, text)
-
-
-def describe_idle_rounds(
-  metrics: metrics_table.Metrics, confidence_threshold: float | None
-) -> str | None:
-  """A warning if at least half of the evaluated rounds had no pseudo-label.
-
-  None otherwise. `confidence_threshold` is None if the system has none.
-  """
-  if 'client/label_ratio' not in metrics:
-    return None
-  ratios = metrics['client/label_ratio'][metrics['round'] > 0]
-  # Undefined in rounds without clients.
-  ratios = ratios[~np.isnan(ratios)]
-  num_idle = np.count_nonzero(ratios == 0)
-  # Early rounds often have no pseudo-label.
-  if not num_idle or num_idle < len(ratios) / 2:
-    return None
-  remedy = ''
-  if confidence_threshold is not None:
-    remedy = (
-      f'. A --confidence_threshold below {confidence_threshold:g} keeps more of'
-      ' them'
-    )
-  return (
-    f'clients trained on nothing in {num_idle} of {len(ratios)} evaluated'
-    f' rounds: they had no confident pseudo-label{remedy}'
-  )

@@ -146,8 +146,6 @@ def _find_problems(run: run_record.RunRecord) -> list[str]:
       f' {100 / scores.num_images:.2g} points, and differences within the'
       ' intervals mean nothing.'
     )
-  if run.idle_rounds is not None:
-    lines.append(f'{run.idle_rounds}.')
   limits = run_facts.describe_limits(
     run.class_names, run.hparams, run.trained, scores
   )
@@ -247,22 +245,6 @@ def _classes(
 
 
 def _clients(run: run_record.RunRecord) -> Iterator[str]:
-  if run.client_classes:
-    yield page.paragraph('Images at all clients, estimated by client priors:')
-    yield page.table(
-      ['class', 'images', 'of a client, at least', 'at most'],
-      (
-        (name, *(f'{number:.0f}' for number in (sum(c), min(c), max(c))))
-        for name, c in run.client_classes.items()
-      ),
-    )
-    fig = figures.create_partition(
-      np.stack([*run.client_classes.values()], axis=1),
-      [*run.client_classes],
-      'Estimated classes of clients',
-    )
-    svg = page.draw('Estimated images of each client', fig)
-    yield page.box('large', svg)
   if not run.clients:
     yield page.paragraph(
       'The accuracy of each client was not measured; --client_accuracy does it'

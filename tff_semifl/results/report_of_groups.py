@@ -143,8 +143,6 @@ def find_problems(groups: Sequence[Group]) -> list[str]:
   for run in runs:
     for line in run_facts.describe_training(run.hparams, run.trained):
       lines.append(f'{run.name}: {line}')
-    if run.idle_rounds is not None:
-      lines.append(f'{run.name}: {run.idle_rounds}.')
     if run.why_not_evaluated is not None:
       lines.append(f'{run.name}: not examined, {run.why_not_evaluated}.')
   notes = [note for run in runs for note in (*run.hparams.notes, *run.warnings)]

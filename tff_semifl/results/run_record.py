@@ -7,7 +7,7 @@ The exported model is scored on the evaluated images, if model and images are on
 this machine. Nothing is downloaded, and the folder is not changed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import hashlib
 import pathlib
 import re
@@ -28,8 +28,6 @@ from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import training_warnings
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import client_accuracy
@@ -67,9 +65,8 @@ class RunRecord(NamedTuple):
 
   If `evaluated` is None, `why_not_evaluated` is the reason. `class_names` is
   empty and `settings` None if unknown on this machine. `clients` is empty if
-  not measured, and `client_classes` if not estimated. `privacy` is None without
-  differential privacy. `result` is the system's own description of the result,
-  in lines; empty for most systems.
+  not measured. `privacy` is None without differential privacy. `result` is the
+  system's own description of the result, in lines; empty for most systems.
   """
 
   name: str
@@ -82,8 +79,6 @@ class RunRecord(NamedTuple):
   why_not_evaluated: str | None
   # Of the exported model, and with the class shares of each client if known.
   clients: Sequence[Sequence[client_accuracy.ClientAccuracy]]
-  # Estimated images of each class at each client, by the name of the class.
-  client_classes: Mapping[str, np.ndarray]
   privacy: privacy_statement.PrivacyStatement | None
   warnings: Sequence[str]
   result: Sequence[str] = ()
@@ -93,16 +88,6 @@ class RunRecord(NamedTuple):
     """The kind of evaluated images: 'test' or 'validation'."""
     is_split = federated_data.has_validation(self.hparams.flags)
     return 'validation' if is_split else 'test'
-
-  @property
-  def idle_rounds(self) -> str | None:
-    """One line if half of the rounds or more had no pseudo-label, or None."""
-    threshold = self.hparams.flags.get('confidence_threshold')
-    # Whether a system from outside uses the threshold is not recorded.
-    is_used = self.hparams.system in system_registry.SYSTEMS
-    return training_warnings.describe_idle_rounds(
-      self.metrics, threshold if is_used else None
-    )
 
   @property
   def recorded_values(self) -> dict[str, float]:
@@ -146,7 +131,6 @@ def read(folder: pathlib.Path) -> RunRecord:
   ) as error:
     why_not = str(error)
   has_clients = (folder / client_results.ACCURACIES).exists()
-  has_classes = (folder / client_results.CLASSES).exists()
   return RunRecord(
     name=folder.name,
     hparams=hparams,
@@ -157,7 +141,6 @@ def read(folder: pathlib.Path) -> RunRecord:
     evaluated=evaluated,
     why_not_evaluated=why_not,
     clients=client_results.read_accuracies(folder) if has_clients else (),
-    client_classes=client_results.read_classes(folder) if has_classes else {},
     privacy=client_privacy.describe(hparams.flags, trained.last_round),
     warnings=_read_warnings(folder / 'log.txt'),
     result=model_results.read_by_system(folder),

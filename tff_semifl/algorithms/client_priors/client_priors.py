@@ -3,7 +3,7 @@
 
 """Client priors on features: a linear classifier by empirical Bayes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import math
 import types
@@ -135,20 +135,6 @@ class ClientPriors(system.System):
     if spread > choice.GREATEST_SPREAD:
       return prior._replace(weight=_WEIGHT_IF_IMAGES_DIFFER)
     return prior
-
-  def create_share_estimate(
-    self, metrics: Mapping[str, float]
-  ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
-    strength = tf.constant(metrics[f'{_OWN}strength'], tf.float32)
-
-    def estimate(logits: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
-      shares = class_shares.find(
-        class_shares.read(logits - tf.math.log(server_prior)),
-        strength * server_prior,
-      )
-      return tf.reduce_mean(shares.posteriors, axis=0)
-
-    return estimate
 
   def describe_result(self, trained: system.Trained) -> Iterator[str]:
     """Yields a table of accuracies, the choice, and how much clients differ."""

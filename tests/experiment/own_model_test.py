@@ -3,30 +3,27 @@
 
 """Tests that models of Keras are trained, exported and restored."""
 
-import os
+import functools
 import pathlib
 import sys
+import textwrap
 import types
 from unittest import mock
-import urllib.error
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tasks import image_folder
-from tests import simulation_test_case
-from tests import small_applications
 from tests import small_digits
 from tests.data import image_tree
 from tff_semifl import runtime
+from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
-from tff_semifl.experiment import image_task
-from tff_semifl.experiment import keras_models
+from tff_semifl.experiment import models
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
@@ -35,8 +32,6 @@ from tff_semifl.experiment import task_registry
 from tff_semifl.export import exported_model
 from tff_semifl.files import durable_files
 from tff_semifl.models import functional
-from tff_semifl.models import keras_conversion
-from tff_semifl.models import keyed_dropout
 
 _SIZE = 32
 _IMAGES = np.random.default_rng(0).integers(
@@ -63,7 +58,6 @@ def _create_outside(task, seed):
   return tf.keras.Model(inputs, layers.Dense(task.num_classes)(x))
 
 
-@pytest.mark.slow
 class TrainingTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -71,9 +65,7 @@ class TrainingTest(parameterized.TestCase):
     outside = types.ModuleType('outside')
     outside.model = _create_outside
     self.enter_context(mock.patch.dict(sys.modules, outside=outside))
-    self.enter_context(simulation_test_case.without_grappler())
     self.enter_context(small_digits.without_rand_augment())
-    self.enter_context(small_applications.with_small_backbones())
 
   def _create(self, system='semifl', **changes):
     task = image_folder.ImageFolder(
@@ -127,7 +119,7 @@ class TrainingTest(parameterized.TestCase):
   @parameterized.parameters('static_batch', 'group')
   def test_outside_model(self, normalization):
     experiment = self._create(
-      model='outside:model', normalization=normalization, input_range='0_to_1'
+      model='outside:model', normalization=normalization
     )
     kinds = functional.find_weights(experiment.model)
     self.assertLen(kinds.frozen, 2 + 4)
@@ -141,117 +133,36 @@ class TrainingTest(parameterized.TestCase):
     )
     images = _IMAGES.astype(np.float32)
     np.testing.assert_array_equal(model(images), experiment.model(images))
-
-  def _pretrain(self, function_name, **arguments):
-    """Returns a backbone, and the file with its weights."""
-    tf.keras.utils.set_random_seed(5)
-    backbone = getattr(tf.keras.applications, function_name)(
-      include_top=False,
-      pooling='avg',
-      weights=None,
-      input_shape=(_SIZE, _SIZE, 3),
-      **arguments,
-    )
-    file = str(self.folder / 'pretrained.h5')
-    backbone.save_weights(file)
-    return backbone, file
-
-  def test_fine_tuned_efficientnet_which_drops_parts_of_itself(self):
-    _, file = self._pretrain('EfficientNetV2B0')
-    experiment = self._create(model='efficientnet_v2', weights=file)
-    self.assertTrue(
-      any(
-        isinstance(layer, keyed_dropout.KeyedDropout)
-        for layer in keras_conversion.inner_layers(experiment.model)
-      )
-    )
-    self.assertEmpty(functional.find_weights(experiment.model).frozen)
-    self._run(experiment)
-
-  @parameterized.parameters(
-    ('mobilenet', 'MobileNet', lambda x: x / 127.5 - 1, 0.25),
-    # Its own layers rescale pixels.
-    ('efficientnet_v2', 'EfficientNetV2B0', lambda x: x),
-  )
-  def test_frozen_weights_of_a_file(self, model, function, rescale, width=None):
-    pretrained, file = self._pretrain(
-      function, **({} if width is None else {'alpha': width})
-    )
-    experiment = self._create(
-      model=model,
-      weights=file,
-      freeze_backbone=True,
-      **({} if width is None else {'width_multiplier': width}),
-    )
-    # Only the last layer is sent: the features and 2 classes.
-    self.assertEqual(
-      [each.shape for each in experiment.classifier.initial_weights.trainable],
-      [(pretrained.output_shape[-1], 2), (2,)],
-    )
-    self.assertEmpty(functional.find_weights(experiment.model).statistics)
-    # The weights are those of the file.
-    dense = experiment.model.layers[-1]
-    images = _IMAGES.astype(np.float32)
-    for training in (False, True):
-      np.testing.assert_allclose(
-        experiment.model(images, training=training),
-        dense(pretrained(rescale(images))),
-        rtol=1e-4,
-        atol=1e-5,
-      )
-    folder = self._run(experiment)
     with self.assertRaisesRegex(durable_files.OutputError, 'other frozen'):
-      folder.keep_frozen_weights([np.zeros(3)])
+      checkpoints.keep_frozen_weights(folder.path, [np.zeros(3)])
 
 
-class SettingsTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.task = image_task.ImageTask(
-      image_shape=(_SIZE, _SIZE, 1),
-      class_names=('a', 'b', 'c'),
-      pixel_mean=(0.5,),
-      pixel_standard_deviation=(0.2,),
-      load=lambda: None,
-      weak_augmentation=None,
-      strong_augmentation=None,
-      model_depth=7,
-      model_width=1,
-      num_labeled=3,
+class DocumentTest(absltest.TestCase):
+  def test_pretrained_backbone_is_trained(self):
+    text = (pathlib.Path(__file__).parents[2] / 'docs/models.md').read_text()
+    begin = text.index('    import tensorflow as tf  # my_models.py')
+    source = text[begin : text.index('The module and the function', begin)]
+    names = {}
+    exec(textwrap.dedent(source), names)
+    create = functools.partial(
+      tf.keras.applications.MobileNetV2, alpha=0.35, weights=None
     )
-
-  def _refuses(self, message, model, task=None):
-    with self.assertRaisesRegex(ValueError, message):
-      model.create(task or self.task, 0)
-
-  def test_file_that_is_not_there(self):
-    self._refuses(
-      '^weights=missing.h5: ',
-      keras_models.MobileNet(weights='missing.h5'),
-    )
-
-  def test_file_of_another_model(self):
-    self.enter_context(small_applications.with_small_mobilenet())
-    file = os.path.join(self.create_tempdir().full_path, 'other.h5')
-    inputs = tf.keras.Input([3])
-    tf.keras.Model(inputs, tf.keras.layers.Dense(2)(inputs)).save_weights(file)
-    self._refuses(
-      r'^weights=.*other.h5: .*save_weights of.*MobileNet\(include_top=False\)',
-      keras_models.MobileNet(weights=file, width_multiplier=0.25),
-    )
-
-  def test_download_that_fails(self):
-    fetch = mock.patch(
-      'urllib.request.OpenerDirector.open',
-      side_effect=urllib.error.URLError('no route to host'),
-    )
-    home = self.create_tempdir().full_path
-    cache = mock.patch.dict(os.environ, KERAS_HOME=home, HOME=home)
-    with fetch, cache:
-      self._refuses(
-        '^weights=imagenet: ',
-        keras_models.MobileNet(weights='imagenet', width_multiplier=0.25),
+    with mock.patch.object(tf.keras.applications, 'MobileNetV2', create):
+      model = models.FunctionModel(
+        reference='my_models:mobilenet', function=names['mobilenet']
+      ).create(
+        types.SimpleNamespace(image_shape=(32, 32, 3), num_classes=3), seed=0
       )
+    found = functional.find_weights(model)
+    # 52 convolutions, as many normalizations, and the last layer.
+    self.assertLen(found.trainable, 52 + 2 * 52 + 2)
+    self.assertLen(found.statistics, 2 * 52)
+    self.assertEmpty(found.frozen)
+    classifier = functional.from_keras(model)
+    logits = classifier.logits(
+      classifier.initial_weights, _IMAGES.astype(np.float32)
+    )
+    np.testing.assert_allclose(logits, model(_IMAGES), rtol=1e-3, atol=1e-4)
 
 
 if __name__ == '__main__':
