@@ -17,6 +17,7 @@ from tests import small_systems
 from tests.experiment import small_own_task
 from tff_semifl import runtime
 from tff_semifl import settings
+from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiment import client_results
 from tff_semifl.experiment import command
 from tff_semifl.experiment import model_results
@@ -142,6 +143,35 @@ class AccuracyOfClientsTest(parameterized.TestCase):
         num_right = np.sum(logits.argmax(axis=1) == truth)
         self.assertEqual(client.num_right, num_right)
     self.assertLen([*client_results.describe_accuracies(found)], 3)
+
+  def test_a_system_may_predict_for_clients_in_its_own_way(self):
+    labels = np.split(_LABELS[:32], np.cumsum(_SIZES)[:-1])
+    with small_systems.without_process('semifl'):
+      experiment = self._create('mine', labels, client_test_fraction=0.5)
+    data, weights = experiment.data, experiment.classifier.initial_weights
+    own = model_results.compute_logits(
+      experiment, weights, data.unlabeled.images
+    )
+
+    def predict(_, client, logits):
+      self.assertIsNone(client.prior)
+      np.testing.assert_array_equal(
+        client.logits, own[data.shares[client.number]]
+      )
+      return np.eye(2)[[client.number % 2] * len(logits)]
+
+    path = pathlib.Path(self._folder)
+    with mock.patch.object(system_lib.System, 'predict', predict):
+      client_results.write_accuracies(path, experiment, weights)
+    _, found = client_results.read_accuracies(path)
+    truth = data.client_test.pool.true_labels
+    self.assertEqual(
+      [each.num_right for each in found],
+      [
+        np.sum(truth[tested] == number % 2)
+        for number, tested in enumerate(data.client_test.shares)
+      ],
+    )
 
   def test_refuses_where_no_client_has_a_label(self):
     with self.assertRaisesRegex(

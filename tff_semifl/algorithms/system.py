@@ -20,6 +20,7 @@ from tff_semifl.core import client_states
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.data import sources
+from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
@@ -77,6 +78,14 @@ class Trained(NamedTuple):
   # Whether a model with these weights is right, bool [evaluation images].
   find_right: Callable[[functional.ModelWeights], np.ndarray]
   metrics: Mapping[str, float]  # Of the last round, by column of metrics.csv.
+
+
+class Client(NamedTuple):
+  """A client for which a model predicts, for `System.predict`."""
+
+  number: int
+  logits: np.ndarray  # Of its unlabeled images, float32 [images, classes].
+  prior: share_prior.SharePrior | None  # None if none was estimated.
 
 
 class Steps(NamedTuple):
@@ -138,6 +147,18 @@ class System(settings.Settings, abc.ABC):
     """Lines that describe the result; by default none."""
     del trained
     return iter(())
+
+  def predict(self, client: Client, logits: np.ndarray) -> np.ndarray:
+    """Logits for a client: by default with the class shares of the client.
+
+    `logits`, float32 [images, classes], are the exported model's for images of
+    the client that are not among its unlabeled images. Only the accuracies of
+    clients (`--client_test_fraction`) use it; the exported model does not.
+    """
+    if client.prior is None:
+      return logits
+    site = adaptation.estimate_site_shares(client.logits, client.prior)
+    return adaptation.adapt_logits(logits, site.shares, client.prior).numpy()
 
   def find_share_prior(
     self, metrics: Mapping[str, float], mean_shares: np.ndarray

@@ -13,12 +13,11 @@ import io
 import pathlib
 
 import numpy as np
-import tensorflow as tf
 
+from tff_semifl.algorithms import system as system_lib
 from tff_semifl.data import sources
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import model_results
-from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import intervals
@@ -38,8 +37,7 @@ def write_accuracies(
 ) -> None:
   """Writes a table of clients' accuracies.
 
-  With images that are held out at clients, also of predictions with the class
-  shares of each client.
+  With images that are held out at clients, also of `System.predict`.
   """
   data = experiment.data
   pool, shares = data.at_clients
@@ -89,17 +87,17 @@ def _predict_at_clients(
 
   `logits` are those of all held-out images, and `shares` each client's indices.
   """
-  if prior is None:
-    return logits.argmax(axis=1)
   data = experiment.data
   own = model_results.compute_logits(experiment, weights, data.unlabeled.images)
   predicted = logits.argmax(axis=1)
-  for share, of_client in zip(data.shares, shares, strict=True):
-    site = adaptation.estimate_site_shares(tf.constant(own[share]), prior)
-    adapted = adaptation.adapt_logits(
-      tf.constant(logits[of_client], tf.float32), site.shares, prior
+  for number, (share, of_client) in enumerate(
+    zip(data.shares, shares, strict=True)
+  ):
+    client = system_lib.Client(number, own[share], prior)
+    found = experiment.settings.system.predict(
+      client, logits[of_client].astype(np.float32)
     )
-    predicted[of_client] = adapted.numpy().argmax(axis=1)
+    predicted[of_client] = found.argmax(axis=1)
   return predicted
 
 
