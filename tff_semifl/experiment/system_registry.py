@@ -41,12 +41,12 @@ SYSTEMS = references.Options(
     'client_priors': 'algorithms.client_priors.client_priors:ClientPriors',
     # Centralized training on labels and a pool of unlabeled images.
     'pi_model': 'baselines.one_place.consistency:PI_MODEL',
-    'pseudo_labeling': 'baselines.one_place.consistency:PSEUDO_LABELING',
+    'pseudo_labeling': 'baselines.one_place.fixmatch:PSEUDO_LABELING',
     'mean_teacher': 'baselines.one_place.consistency:MEAN_TEACHER',
     'mixmatch': 'baselines.one_place.mixmatch:MIXMATCH',
-    'uda': 'baselines.one_place.consistency:UDA_SYSTEM',
-    'remixmatch': 'baselines.one_place.mixmatch:REMIXMATCH',
-    'fixmatch': 'baselines.one_place.consistency:FIXMATCH',
+    'uda': 'baselines.one_place.fixmatch:UDA_SYSTEM',
+    'remixmatch': 'baselines.one_place.remixmatch:REMIXMATCH',
+    'fixmatch': 'baselines.one_place.fixmatch:FIXMATCH',
     # The systems of Zhang et al.
     'consistency_averaging': (
       'baselines.zhang2020.zhang2020:ConsistencyAveraging'

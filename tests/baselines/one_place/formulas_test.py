@@ -15,6 +15,7 @@ from tests import linear_reference
 from tests import pooled_reference
 from tests import small_systems
 from tff_semifl.baselines.one_place import mixmatch
+from tff_semifl.baselines.one_place import remixmatch
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 
@@ -159,7 +160,7 @@ class _Formula:
   """The loss, which remembers predictions."""
 
   def __init__(self):
-    self.recent = [np.full(3, 1 / 3)] * mixmatch.ALIGNED_BATCHES
+    self.recent = [np.full(3, 1 / 3)] * remixmatch.ALIGNED_BATCHES
     # Class shares of the five labels.
     self.wanted = np.array([2, 2, 1]) / 5
 
@@ -337,7 +338,7 @@ class RotateTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(3, 4, 10)
   def test_says_how_often_each_was_turned(self, num_images):
     images = np.random.default_rng(0).uniform(size=(num_images, 5, 5, 2))
-    turned, num_turns = mixmatch.rotate(tf.constant(images))
+    turned, num_turns = remixmatch.rotate(tf.constant(images))
     self.assertEqual(num_turns.dtype, tf.int32)
     # Image 0, 4, 8, ... is not turned, 1, 5, 9, ... once, and so on.
     order = sorted(range(num_images), key=lambda i: (i % 4, i))
