@@ -15,7 +15,7 @@ from tests import decomposed_reference
 from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
-from tff_semifl.algorithms import supervised
+from tff_semifl.algorithms import supervised_fedavg
 from tff_semifl.randomness import random_seeds
 
 _SIGMA, _PHI, _KERNEL, _BIAS = range(4)
@@ -139,7 +139,7 @@ class SharedImagesTest(absltest.TestCase):
   def _share(self, seed, round_num):
     """Returns the numbers of the images that are shared."""
     images = linear_reference.create_images(20)
-    client = supervised.TrainOnSharedLabels(shared_fraction=0.5)
+    client = supervised_fedavg.TrainOnSharedLabels(shared_fraction=0.5)
     told = client.tell(
       (),
       client_updates.with_images(

@@ -24,9 +24,9 @@ SYSTEMS = references.Options(
     'fedsgd_fixmatch_as_in_semifl': (
       'baselines.fedsgd.fedsgd:FedSGDAsInSemiFL'
     ),
-    'supervised_fedavg': 'algorithms.supervised:Supervised',
-    'labels_alone': 'algorithms.supervised:LabelsAlone',
-    'all_labels': 'algorithms.supervised:AllLabels',
+    'supervised_fedavg': 'algorithms.supervised_fedavg:Supervised',
+    'labels_alone': 'baselines.one_place.centralized:LabelsAlone',
+    'all_labels': 'baselines.one_place.centralized:AllLabels',
     'fedmatch': 'baselines.fedmatch.fedmatch:FedMatch',
     'flfl': 'algorithms.flfl:FLFL',
     # SemiFL with one or more parts of later methods.
@@ -58,7 +58,7 @@ SYSTEMS = references.Options(
     # The baselines of Zhang et al.
     'easgd': 'baselines.zhang2020.elastic:EASGD',
     'overlap_sgd': 'baselines.zhang2020.elastic:OverlapSGD',
-    'data_sharing': 'algorithms.supervised:DataSharing',
+    'data_sharing': 'algorithms.supervised_fedavg:DataSharing',
   },
 )
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training on true labels, in one place or at clients: bounds and data sharing.
+"""Federated averaging of clients with labels: an upper bound, and data sharing.
 
 In data sharing the server trains a model on a few labeled images of all
 classes, and sends some of these images to every client, to train on beside its
@@ -20,13 +20,11 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
-from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
-from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.randomness import random_seeds
 
@@ -138,71 +136,3 @@ class DataSharing(averaging.Averaging):
         [size + num_shared for size in client_sizes]
       ),
     )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class LabelsAlone(system.System):
-  """Supervised training on the server's labels, without clients."""
-
-  labels = system.Labels.AT_SERVER_ALONE
-  uses_strong_views = False
-  lengths = ('total_epochs',)
-
-  total_epochs: int = settings.setting(
-    400,
-    'Epochs, and length of the cosine schedule of the learning rate. Each is a'
-    ' round, and the first is round 0.',
-    settings.AT_LEAST_1,
-  )
-  learning_rate: float = settings.setting(
-    0.1, 'Learning rate of the first epoch.', settings.ABOVE_0
-  )
-  server: training_settings.ServerBatches = training_settings.ServerBatches()
-  class_balance: training_settings.ClassBalance = (
-    training_settings.ClassBalance()
-  )
-  optimizer: training_settings.ClippedNesterov = (
-    training_settings.ClippedNesterov()
-  )
-
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    return round_parts.build_process_without_clients(
-      ingredients,
-      round_parts.build_server_work(
-        ingredients, self.optimizer.build(), self._training
-      ),
-      # The schedule counts rounds from 1.
-      learning_rate_fn=lambda round_num: training_loop.cosine_decay(
-        round_num + 1,
-        initial_value=self.learning_rate,
-        total_rounds=self.total_epochs,
-      ),
-    )
-
-  @property
-  def total_rounds(self) -> int:
-    """The number of the last round."""
-    return self.total_epochs - 1
-
-  def count_steps(
-    self, num_labeled: int, client_sizes: Sequence[int]
-  ) -> system.Steps:
-    del client_sizes
-    return system.Steps(self._training.count_steps(num_labeled), 0)
-
-  @property
-  def _training(self) -> training_settings.ServerTraining:
-    return training_settings.ServerTraining(
-      server_epochs=1.0,
-      server_batch_size=self.server.server_batch_size,
-      class_balance=self.class_balance,
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class AllLabels(LabelsAlone):
-  """Supervised training on the labels of all images, an upper bound."""
-
-  labels = system.Labels.ALL_AT_SERVER
