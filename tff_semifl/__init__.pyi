@@ -12,7 +12,7 @@ from tff_semifl.algorithms.averaging import Parallel as Parallel
 from tff_semifl.algorithms.client_parts import (
   DistributionAlignment as DistributionAlignment,
 )
-from tff_semifl.algorithms.client_prior import (
+from tff_semifl.algorithms.client_prior_semifl import (
   ClientPriorFixMix as ClientPriorFixMix,
 )
 from tff_semifl.algorithms.fix_mix import Fix as Fix

@@ -18,6 +18,7 @@ from tests.algorithms.client_priors import numpy_reference
 from tests.core import linear_problem
 from tff_semifl import settings
 from tff_semifl.algorithms import client_prior
+from tff_semifl.algorithms import client_prior_semifl
 
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
 _PSEUDO_COUNT = 0.5
@@ -117,7 +118,7 @@ class PriorTest(tf.test.TestCase):
 class PartsTest(absltest.TestCase):
   def test_other_parts_are_told_their_state_and_label(self):
     client = settings.change(
-      client_prior.ClientPriorFixMix(),
+      client_prior_semifl.ClientPriorFixMix(),
       {'alignment': 'distribution'},
     )
     server = client_updates.create_server(

@@ -31,12 +31,12 @@ SYSTEMS = references.Options(
     'flfl': 'algorithms.flfl:FLFL',
     # SemiFL with one or more parts of later methods.
     'composed_semifl': 'algorithms.flfl:COMPOSED_SEMIFL',
-    'client_prior_semifl': 'algorithms.client_prior:CLIENT_PRIOR_SEMIFL',
+    'client_prior_semifl': 'algorithms.client_prior_semifl:CLIENT_PRIOR_SEMIFL',
     'client_prior_sgd': 'algorithms.client_prior_sgd:ClientPriorSGD',
     'client_prior_network': (
       'algorithms.client_prior_network:ClientPriorNetwork'
     ),
-    'true_prior_semifl': 'algorithms.client_prior:TruePriorSemiFL',
+    'true_prior_semifl': 'algorithms.client_prior_semifl:TruePriorSemiFL',
     # A linear classifier on features or pixels.
     'client_priors': 'algorithms.client_priors.client_priors:ClientPriors',
     # Centralized training on labels and a pool of unlabeled images.
