@@ -3,7 +3,7 @@
 
 """Mean Teacher at each client.
 
-The teacher, which labels, is a moving average of the client's weights in a round.
+The teacher, which labels images, is a moving average of the client's weights.
 
   python -m launch.train examples.ema_teacher:EMA_TEACHER --teacher_decay=0.9
 

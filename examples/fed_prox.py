@@ -25,7 +25,7 @@ class FedProx(sfl.FixMix):
   proximal_weight: float = sfl.setting(0.01, 'mu of FedProx.')
 
   def loss(self, step: sfl.Step, state: Any) -> tf.Tensor:
-    """SemiFL's loss plus mu / 2 times the squared distance to the received model."""
+    """SemiFL's loss plus the proximal term, mu / 2 |w - received|^2."""
     distance = step.distance(step.received)
     return super().loss(step, state) + self.proximal_weight / 2 * distance
 

@@ -3,8 +3,8 @@
 
 """A method of your own in one place, without clients: entropy minimization.
 
-The loss is the cross-entropy of labeled images plus the weighted mean entropy of
-predictions for unlabeled images.
+The loss is the cross-entropy of labeled images plus the weighted mean entropy
+of predictions for unlabeled images.
 
 In a clone, this command trains the method; its settings are flags:
 

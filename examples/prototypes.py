@@ -3,8 +3,8 @@
 
 """Class prototypes: clients train on images near the prototype of their label.
 
-The prototype of a class is the mean feature of images with this pseudo-label, at
-the clients of the last round in which there were any.
+The prototype of a class is the mean feature of images with this pseudo-label in
+the last round that had such images.
 
   python -m launch.train examples.prototypes:PROTOTYPES
 

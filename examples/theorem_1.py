@@ -15,11 +15,11 @@ assumptions and constants are:
 
 - A1: For a fraction (2 delta)^s of unlabeled images, m is within delta of 0 or
   1: the larger s, the fewer images are confident.
-- A2, A3: A strongly augmented image can be anywhere, so that v is 0, and at each
-  x a fraction m(x) of augmented images is of class 1.
-- A4, A5: m crosses 1/2 with a positive slope, so that alpha is 1, and slopes are
-  bounded, so that q is 1. Slopes differ on both sides: otherwise a kernel has no
-  bias there, and the risk falls faster than the bound.
+- A2, A3: A strongly augmented image can be anywhere, so that v is 0, and at
+  each x a fraction m(x) of augmented images is of class 1.
+- A4, A5: m crosses 1/2 with a positive slope, so that alpha is 1, and slopes
+  are bounded, so that q is 1. Slopes differ on both sides: otherwise a kernel
+  has no bias there, and the risk falls faster than the bound.
 - A6: The first classifier fits piecewise linear probabilities by least squares;
   the error falls with the root of the number of labels.
 
@@ -42,7 +42,7 @@ _GRID = np.linspace(0, 1, 20_001)
 _ALPHA, _Q, _V, _D = 1, 1, 0, 1
 # With n unlabeled images there are n^zeta labels.
 _ZETA = 0.8
-# A kernel at the crossing of 1/2 must cover only the two segments that meet there.
+# A kernel at the crossing of 1/2 must cover only the two segments around it.
 _KERNEL_SCALE = 0.7
 
 
@@ -129,7 +129,7 @@ def augment_strongly(
 
 
 def fit_lines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-  """m at the ends of the segments, float64 [ends], by least squares."""
+  """The values of m at the ends, float64 [ends], by least squares."""
   shares = np.stack(
     [np.interp(x, _PLACES, row) for row in np.eye(len(_PLACES))], axis=1
   )
