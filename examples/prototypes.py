@@ -23,7 +23,7 @@ import tff_semifl as sfl
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrototypeFixMix(sfl.FixMix):
-  """SemiFL's client, which also selects images by prototypes."""
+  """SemiFL's client with an additional selection of images by prototypes."""
 
   def init_guidance(self, model: sfl.ImageClassifier) -> Any:
     """Sums of features, and numbers of images, of each class: zeros."""
