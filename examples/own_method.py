@@ -5,9 +5,9 @@
 
 As in SoftMatch, there is no threshold: an image has less weight the more its
 confidence is below the mean confidence of the last round. The logarithm of the
-class shares of all pseudo-labels is added to the logits in the losses, so that
-rare classes count as much as others. The server sends clients the mean
-confidence and the class shares of the last round.
+mean predicted probabilities is added to the logits in the losses, so that rare
+classes count as much as others. The server sends clients the mean confidence
+and the mean probabilities of the last round.
 
 In a clone, this command trains the method; its settings are flags:
 
