@@ -57,7 +57,7 @@ def exponent(s: float) -> float:
 
 
 def exponent_of_labels() -> float:
-  """The power of 1 / n_u in the risk of n_u^zeta labels alone."""
+  """The power of 1 / n_u in the risk of training on n_u^zeta labels alone."""
   return _ZETA * _Q * (_ALPHA + 1) / (_Q * (_ALPHA + 3) + _D)
 
 
@@ -83,7 +83,7 @@ class KernelClassifier:
     return ones / np.maximum(last - first, 1)
 
   def risk(self) -> float:
-    """The excess risk over the Bayes classifier, exactly."""
+    """The excess risk over the Bayes classifier."""
     truth = probability(_GRID)
     is_wrong = (self.estimate(_GRID) > 0.5) != (truth > 0.5)
     return float(np.mean(np.abs(2 * truth - 1) * is_wrong))
