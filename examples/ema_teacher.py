@@ -1,7 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A mean teacher at each client: the average of its models during a round.
+"""Mean Teacher at each client.
+
+The teacher, which labels images, is a moving average of the client's weights.
 
   python -m launch.train examples.ema_teacher:EMA_TEACHER --teacher_decay=0.9
 
@@ -19,9 +21,9 @@ import tff_semifl as sfl
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EMATeacher(sfl.LabelEachBatch):
-  """Labels each batch with an average of the client's models."""
+  """Labels each batch with a moving average of the client's weights."""
 
-  teacher_decay: float = sfl.setting(0.9, 'Share of the teacher that stays.')
+  teacher_decay: float = sfl.setting(0.9, 'Decay of the moving average.')
 
   def init_state(self, client: sfl.ClientContext) -> Any:
     """The initial teacher: the received model."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FedProx: SemiFL whose clients stay near the received model.
+"""FedProx: SemiFL with a proximal term in the client's loss.
 
   python -m launch.train examples.fed_prox:FED_PROX --proximal_weight=0.1
 
@@ -25,7 +25,7 @@ class FedProx(sfl.FixMix):
   proximal_weight: float = sfl.setting(0.01, 'mu of FedProx.')
 
   def loss(self, step: sfl.Step, state: Any) -> tf.Tensor:
-    """SemiFL's loss plus mu / 2 times the squared distance."""
+    """SemiFL's loss plus the proximal term, mu / 2 |w - received|^2."""
     distance = step.distance(step.received)
     return super().loss(step, state) + self.proximal_weight / 2 * distance
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Exports the round with the best macro-F1, with early stopping.
+"""Exports the model of the round with the best macro-F1; stops early.
 
 Twenty of the server's fifty labeled digits are the validation split.
 """

@@ -15,14 +15,14 @@ import tensorflow_federated as tff
 
 
 class MedianFactory(tff.aggregators.UnweightedAggregationFactory):
-  """Collects the updates of a cohort, and takes their median."""
+  """Aggregates the updates of a cohort by their coordinate-wise median."""
 
   def create(self, value_type: tff.Type) -> tff.templates.AggregationProcess:
-    """Creates the aggregation of updates, a sequence of tensors."""
+    """Creates the aggregation of updates, which are sequences of tensors."""
 
     @tff.tensorflow.computation
     def nobody():
-      # A constant would have a fixed shape.
+      # A placeholder, because the number of updates must not be fixed.
       return tuple(
         tf.compat.v1.placeholder_with_default(
           tf.zeros([0, *part.shape], part.dtype), [None, *part.shape]

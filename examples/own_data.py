@@ -3,8 +3,8 @@
 
 """Trains SemiFL on your own data, here scikit-learn's digits as NumPy arrays.
 
-The server has 50 labeled images. Four clients have different numbers of images,
-and no labels.
+The server has 50 labeled images. Four clients have different numbers of
+unlabeled images.
 """
 
 import numpy as np

@@ -3,12 +3,13 @@
 
 """A method of your own: SemiFL with weighted pseudo-labels.
 
-As in SoftMatch, there is no threshold: an image's weight in the losses falls as
-its confidence falls below the mean confidence of the last round. Losses are
-adjusted by the class prior that clients found, so that rare classes count as
-much. The server keeps mean and prior, and sends them to clients.
+As in SoftMatch, there is no threshold: an image has less weight the more its
+confidence is below the mean confidence of the last round. The logarithm of the
+mean predicted probabilities is added to the logits in the losses, so that rare
+classes count as much as others. The server sends clients the mean confidence
+and the mean probabilities of the last round.
 
-In a clone, the command line trains it, too, with all of its settings as flags:
+In a clone, this command trains the method; its settings are flags:
 
   python -m launch.train examples.own_method:SOFT_SEMIFL --softness=0.2
 
@@ -30,7 +31,7 @@ class SoftFixMix(sfl.FixMix):
   """Weights each image by the confidence of its pseudo-label."""
 
   softness: float = sfl.setting(
-    0.2, 'Distance below the mean at which a weight is 61%.'
+    0.2, 'Distance below the mean confidence at which the weight is 61%.'
   )
 
   def select(
@@ -45,12 +46,12 @@ class SoftFixMix(sfl.FixMix):
   def logit_offset(
     self, client: sfl.ClientContext, labels: sfl.PseudoLabels
   ) -> tf.Tensor:
-    """The offset of logits in the losses, float32 [classes]."""
+    """What is added to the logits in the losses, float32 [classes]."""
     del labels
     return tf.math.log(client.guidance['prior'] + 1e-6)
 
   def report(self, client: sfl.ClientContext, state: Any) -> Any:
-    """Sums over a client's images, which are added over clients."""
+    """A client's sums over images, which the server adds over clients."""
     del state
     return {
       'confidence': tf.reduce_sum(client.labels.confidences),

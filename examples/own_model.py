@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trains a Keras model of your own with SemiFL.
+"""Trains your own Keras model with SemiFL.
 
 A model takes float32 images in 0..255 and returns logits. Layers that change
 their weights when called, such as Keras's `BatchNormalization`, cannot be
@@ -14,7 +14,7 @@ import tff_semifl as sfl
 
 
 def create_model(task: sfl.ImageTask, seed: int) -> tf.keras.Model:
-  """Creates a small convolutional network, with weights by a seed."""
+  """Creates a small convolutional network with seeded initial weights."""
   tf.keras.utils.set_random_seed(seed)
   return tf.keras.Sequential(
     [

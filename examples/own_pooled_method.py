@@ -3,10 +3,10 @@
 
 """A method of your own in one place, without clients: entropy minimization.
 
-Beside the loss of labeled images, the mean entropy of predictions of unlabeled
-images is minimized.
+The loss is the cross-entropy of labeled images plus the weighted mean entropy
+of predictions for unlabeled images.
 
-In a clone, the command line trains it, too, with all of its settings as flags:
+In a clone, this command trains the method; its settings are flags:
 
   python -m launch.train examples.own_pooled_method:ENTROPY_MINIMIZATION
 
@@ -25,16 +25,16 @@ import tff_semifl as sfl
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EntropyMinimization(sfl.PooledMethod):
-  """Entropy minimization on the predictions of unlabeled images."""
+  """Minimizes the entropy of predictions for unlabeled images."""
 
   entropy_weight: float = sfl.setting(
     0.1, 'Factor on the mean entropy of predictions, in nats.'
   )
 
   def loss(self, step: sfl.PooledStep, memory: Any) -> sfl.PooledStepOutput:
-    """The loss of a step."""
+    """The loss of a step, and the logits of labeled images."""
     del memory
-    # One batch, for the statistics of batch normalization.
+    # One call, so that batch normalization has one batch.
     labeled_logits, logits = step.logits(
       step.labeled_images(), step.weak_images()
     )

@@ -3,8 +3,8 @@
 
 """Class prototypes: clients train on images near the prototype of their label.
 
-A prototype is the mean feature of a class over the clients of the last round,
-which report sums.
+The prototype of a class is the mean feature of images with this pseudo-label in
+the last round that had such images.
 
   python -m launch.train examples.prototypes:PROTOTYPES
 
@@ -23,10 +23,10 @@ import tff_semifl as sfl
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrototypeFixMix(sfl.FixMix):
-  """SemiFL's client that also selects images by prototypes."""
+  """SemiFL's client with an additional selection of images by prototypes."""
 
   def init_guidance(self, model: sfl.ImageClassifier) -> Any:
-    """Sums over no images."""
+    """Sums of features, and numbers of images, of each class: zeros."""
     size = sfl.require_features(model.features).size
     return {
       'sums': tf.zeros([model.num_classes, size]),
@@ -34,7 +34,7 @@ class PrototypeFixMix(sfl.FixMix):
     }
 
   def guidance(self, kept: Any, sums: Any, server: sfl.Server) -> Any:
-    """The sums of the last round; classes without images keep theirs."""
+    """The sums of the last round; old sums of classes without images."""
     del server
     is_new = sums['counts'] > 0
     return {
@@ -45,7 +45,7 @@ class PrototypeFixMix(sfl.FixMix):
   def select(
     self, client: sfl.ClientContext, labels: sfl.PseudoLabels
   ) -> tf.Tensor:
-    """Selects confident images with the label of the nearest prototype."""
+    """Selects confident images whose label is that of the nearest prototype."""
     counts = client.guidance['counts'][:, tf.newaxis]
     means = client.guidance['sums'] / tf.maximum(counts, 1.0)
     distances = tf.norm(client.features()[:, tf.newaxis] - means, axis=-1)

@@ -3,8 +3,8 @@
 
 """Trains SemiFL with TFF's own program, `tff.learning.programs.train_model`.
 
-`bind_server_data` makes SemiFL's process a `LearningProcess` that contains the
-server's images. TFF's data source samples the cohorts.
+`bind_server_data` turns SemiFL's process into a `LearningProcess` that contains
+the server's images. TFF's data source samples the cohorts.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ import tff_semifl as sfl
 def main(
   total_rounds: int = 10, output_dir: str = 'results/tff_program'
 ) -> None:
-  """Trains, and writes checkpoints and the metrics of each round."""
+  """Trains, and writes checkpoints, the model and the metrics of each round."""
   experiment = sfl.create_experiment(
     'semifl',
     sfl.TASKS['digits'],

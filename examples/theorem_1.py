@@ -1,31 +1,31 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Theorem 1 of SemiFL: strong augmentation of confident images helps others.
-
-A first estimate labels images; a kernel classifier is trained on strongly
-augmented confident images (SemiFL, appendix D.3, steps 1 to 3). The theorem
-bounds its risk by a power of the number of unlabeled images. In this problem
-all constants are known, and the risk falls as the bound does:
+"""Compares Theorem 1 of SemiFL with measured risks.
 
   python examples/theorem_1.py
 
-An image is a number in 0..1, and m the probability that its class is 1. By the
-theorem's assumptions:
+A first classifier labels images; a kernel classifier is trained on strong
+augmentations of the confident images (SemiFL, appendix D.3, steps 1 to 3). The
+theorem bounds the risk by a power of the number of unlabeled images. In this
+problem all constants are known, and the risk falls as the bound does.
 
-- A1: Of unlabeled images a fraction (2 delta)^s is as near as delta to a
-  probability of 0 or 1: the larger s, the fewer are confident.
-- A2, A3: A strongly augmented image can be anywhere, so v is 0, and at each
-  place a fraction m of them is of class 1.
-- A4, A5: m crosses 1/2 at an angle, so alpha is 1, with bounded slopes, so q is
-  1. Slopes differ on both sides: otherwise a kernel has no bias there, and the
-  risk falls faster than the bound.
-- A6: The first estimate is least squares for lines with known ends, whose error
-  falls with the root of the number of labels.
+An image is a number x in 0..1, of class 1 with probability m(x). The theorem's
+assumptions and constants are:
 
-Labeled and test images are uniform, so d is 1. The number of labels grows more
-slowly than that of images; equation 14 of SemiFL says for which s labels alone
-are not enough.
+- A1: For a fraction (2 delta)^s of unlabeled images, m is within delta of 0 or
+  1: the larger s, the fewer images are confident.
+- A2, A3: A strongly augmented image can be anywhere, so that v is 0, and at
+  each x a fraction m(x) of augmented images is of class 1.
+- A4, A5: m crosses 1/2 with a positive slope, so that alpha is 1, and slopes
+  are bounded, so that q is 1. Slopes differ on both sides: otherwise a kernel
+  has no bias there, and the risk falls faster than the bound.
+- A6: The first classifier fits piecewise linear probabilities by least squares;
+  the error falls with the root of the number of labels.
+
+Labeled and test images are uniform, so that d is 1. The number of labels grows
+more slowly than the number of images; equation 14 of SemiFL tells for which s
+the labels alone are not enough.
 """
 
 import dataclasses
@@ -34,40 +34,40 @@ import pathlib
 import matplotlib.pyplot as plt
 import numpy as np
 
-# The ends of m's lines; m is 0 before and 1 after them. Its slope is 2, and 1/2
-# to the left of where it crosses 1/2.
+# The ends of m's line segments; m is 0 before and 1 after them. The slope is 2,
+# and 1/2 in the segment before the crossing of 1/2.
 _PLACES = np.array([0.1, 0.3, 0.5, 0.75])
 _PROBABILITIES = np.array([0.0, 0.4, 0.5, 1.0])
 _GRID = np.linspace(0, 1, 20_001)
 _ALPHA, _Q, _V, _D = 1, 1, 0, 1
-# With n images, n^zeta have a label.
+# With n unlabeled images there are n^zeta labels.
 _ZETA = 0.8
-# So narrow that a kernel near 1/2 stays on the two lines that meet there.
+# A kernel at the crossing of 1/2 must cover only the two segments around it.
 _KERNEL_SCALE = 0.7
 
 
 def probability(x: np.ndarray) -> np.ndarray:
-  """m, the probability of class 1 at each place."""
+  """m(x), the probability of class 1."""
   return np.interp(x, _PLACES, _PROBABILITIES)
 
 
 def exponent(s: float) -> float:
-  """The power of 1 / n_u in the bound of the risk (equation 13)."""
+  """The power of 1 / n_u in the bound of the risk (SemiFL, equation 13)."""
   return _Q * (_ALPHA + 1) / (_Q * (_ALPHA + 3 + _V + s) + _D)
 
 
 def exponent_of_labels() -> float:
-  """The power of 1 / n_u in the risk of n_u^zeta labels alone."""
+  """The power of 1 / n_u in the risk of training on n_u^zeta labels alone."""
   return _ZETA * _Q * (_ALPHA + 1) / (_Q * (_ALPHA + 3) + _D)
 
 
 @dataclasses.dataclass(frozen=True)
 class KernelClassifier:
-  """Class 1 where most data within a bandwidth are of class 1 (equation 10).
+  """A box kernel classifier (SemiFL, equation 10).
 
   Attributes:
-    x: float64 [data], sorted places.
-    ones_before: int64 [data + 1], numbers of preceding data of class 1.
+    x: float64 [data], sorted.
+    ones_before: int64 [data + 1], number of data of class 1 before each index.
     bandwidth: Half the width of the box kernel.
   """
 
@@ -76,21 +76,21 @@ class KernelClassifier:
   bandwidth: float
 
   def estimate(self, x: np.ndarray) -> np.ndarray:
-    """The fraction of class 1 around each place; 0 without data."""
+    """The fraction of class 1 within the bandwidth of x; 0 without data."""
     first = np.searchsorted(self.x, x - self.bandwidth, 'left')
     last = np.searchsorted(self.x, x + self.bandwidth, 'right')
     ones = self.ones_before[last] - self.ones_before[first]
     return ones / np.maximum(last - first, 1)
 
   def risk(self) -> float:
-    """The excess risk over the Bayes classifier, exactly."""
+    """The excess risk over the Bayes classifier."""
     truth = probability(_GRID)
     is_wrong = (self.estimate(_GRID) > 0.5) != (truth > 0.5)
     return float(np.mean(np.abs(2 * truth - 1) * is_wrong))
 
 
 def train(x: np.ndarray, y: np.ndarray, bandwidth: float) -> KernelClassifier:
-  """The classifier of places [data] and their classes, 0 or 1."""
+  """A classifier of data x [data] with classes y [data], 0 or 1."""
   order = np.argsort(x)
   ones_before = np.concatenate([[0], np.cumsum(y[order])])
   return KernelClassifier(x[order], ones_before, bandwidth)
@@ -99,7 +99,7 @@ def train(x: np.ndarray, y: np.ndarray, bandwidth: float) -> KernelClassifier:
 def draw_labeled(
   number: int, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Draws uniform places and their classes."""
+  """Draws uniform images x and their classes."""
   x = generator.uniform(size=number)
   return x, (generator.uniform(size=number) < probability(x)).astype(int)
 
@@ -107,7 +107,7 @@ def draw_labeled(
 def draw_unlabeled(
   number: int, s: float, generator: np.random.Generator
 ) -> np.ndarray:
-  """Draws places of unlabeled images; the larger `s`, the fewer confident."""
+  """Draws unlabeled images x; the larger `s`, the fewer are confident."""
   least = generator.uniform(size=number) ** (1 / s) / 2
   is_one = generator.uniform(size=number) < np.mean(probability(_GRID))
   return np.interp(np.where(is_one, 1 - least, least), _PROBABILITIES, _PLACES)
@@ -116,7 +116,7 @@ def draw_unlabeled(
 def augment_strongly(
   is_one: np.ndarray, generator: np.random.Generator
 ) -> np.ndarray:
-  """Draws any place of the image's class, with density m or 1 - m."""
+  """Draws an image of the same class, with density m or 1 - m."""
   views = np.empty(len(is_one))
   for side in (False, True):
     density = probability(_GRID) if side else 1 - probability(_GRID)
@@ -129,7 +129,7 @@ def augment_strongly(
 
 
 def fit_lines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-  """The probabilities at the ends of lines, by least squares."""
+  """The values of m at the ends, float64 [ends], by least squares."""
   shares = np.stack(
     [np.interp(x, _PLACES, row) for row in np.eye(len(_PLACES))], axis=1
   )
@@ -139,14 +139,14 @@ def fit_lines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def measure(
   num_images: int, s: float, generator: np.random.Generator
 ) -> tuple[float, float]:
-  """The risks of labels alone, and of training on augmented images, too.
+  """The risks of training on labels alone, and also on augmented images.
 
   Bandwidths and threshold are those of the theorem's proof.
 
   Args:
     num_images: The number of unlabeled images, n_u.
     s: The scarcity of confident images (A1).
-    generator: Draws all images.
+    generator: The random generator of all images.
   """
   x, y = draw_labeled(int(num_images**_ZETA), generator)
   reach = num_images ** (-exponent_of_labels() / (_ALPHA + 1))
@@ -157,10 +157,10 @@ def measure(
   estimate = np.interp(unlabeled, _PLACES, fit_lines(x, y))
   # Step 1: confident images.
   is_sure = np.minimum(estimate, 1 - estimate) <= threshold
-  # Step 2: their pseudo-labels and strong augmentation.
+  # Step 2: pseudo-labels and strong augmentation of confident images.
   pseudo_labels = (estimate > 0.5)[is_sure]
   views = augment_strongly(pseudo_labels, generator)
-  # Step 3: the classifier of both.
+  # Step 3: a classifier of labeled and augmented images.
   classifier = train(
     np.concatenate([x, views]),
     np.concatenate([y, pseudo_labels]),
@@ -178,11 +178,11 @@ def main(
 
   Args:
     sizes: Numbers of unlabeled images.
-    num_runs: Runs that risks are means of.
+    num_runs: Number of runs that risks are averaged over.
     output_dir: Folder for the figure, `theorem_1.svg`.
   """
   scarcities = (0.5, 2.0)
-  # Risks by s, then by size: of labels alone, and of both.
+  # Float64 [s, size, 2]: of labels alone, and with augmented images.
   risks = np.array(
     [
       [
