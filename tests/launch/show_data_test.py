@@ -29,7 +29,7 @@ class ShowDataTest(absltest.TestCase):
     title, *lines, skew, note, partition, augmentations = (
       output.getvalue().splitlines()
     )
-    self.assertEndsWith(title, ', IID, 10 clients, seed 0')
+    self.assertEndsWith(title, ', iid, 10 clients, seed 0')
     self.assertEqual(
       lines,
       [
