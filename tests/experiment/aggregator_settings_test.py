@@ -79,10 +79,11 @@ class AggregatorSettingsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('noise_multiplier', 0.0, 'must be from 0.000001 to 1000000'),
     ('insecure_fixed_privacy_key', '12ab', 'must be 64 hexadecimal digits'),
+    ('quantization_bits', 17, 'must be from 1 to 16'),
     (
       'aggregator',
       'median',
-      '.*must be one of mean, robust, differential_privacy, or',
+      '.*must be one of mean, robust, differential_privacy, compression, or',
     ),
   )
   def test_value_out_of_range(self, name, value, message):

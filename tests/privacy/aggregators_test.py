@@ -18,6 +18,7 @@ from tff_semifl.experiment import checkpoints
 from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 
+# Only tensors of more than 256 elements are quantized.
 _SHAPES = ((30, 40), (256,))
 _KEY = privacy_key.PrivacyKey((3).to_bytes(32))
 _TYPE = tff.to_type([tff.TensorType(np.float32, shape) for shape in _SHAPES])
@@ -67,6 +68,7 @@ class MeanTest(simulation_test_case.SimulationTestCase):
   @parameterized.named_parameters(
     ('mean', aggregators.Mean()),
     ('robust', aggregators.RobustMean()),
+    ('quantized', aggregators.QuantizedMean()),
   )
   def test_nobody_and_nobody_that_counts_is_zero(self, aggregator):
     process = _create(aggregator.build())
@@ -213,6 +215,22 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
     found, _ = self._noise(restarted, loaded)
     for a, b in zip(found, expected, strict=True):
       np.testing.assert_array_equal(a, b)
+
+
+class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
+  @parameterized.parameters(1, 8)
+  def test_rounds_each_tensor_to_a_grid_of_its_own(self, bits):
+    process = _create(aggregators.QuantizedMean(quantization_bits=bits).build())
+    (update,) = updates = _draw_updates(1, seed=2)
+    output = process.next(process.initialize(), updates, [1.0])
+    low, high = update[0].min(), update[0].max()
+    step = (high - low) / (2**bits - 1)
+    expected = low + step * np.round((update[0] - low) / step)
+    # What lies halfway goes up or down by what float32 makes of it.
+    difference = np.abs(output.result[0] - expected)
+    self.assertGreater(np.mean(difference < 1e-5), 0.99)
+    # Small tensors are sent as they are.
+    np.testing.assert_allclose(output.result[1], update[1], rtol=1e-6)
 
 
 if __name__ == '__main__':

@@ -25,6 +25,10 @@ from tff_semifl.privacy import keyed_gaussian_query
 from tff_semifl.privacy import privacy_key
 from tff_semifl.settings import references
 
+# Quantizing a smaller tensor saves no more than its minimum and maximum, which
+# are sent with the quantized values, cost.
+_MIN_QUANTIZED_ELEMENTS = 256
+
 
 class Aggregator(settings.Settings, abc.ABC):
   """The base class of settings that build an aggregator."""
@@ -148,6 +152,30 @@ class PrivateMean(Aggregator):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class QuantizedMean(Aggregator):
+  """The mean of updates quantized to a few bits.
+
+  Each element is rounded to the nearest of `2**bits` values, spaced evenly from
+  the minimum to the maximum of its tensor. Rounding is not stochastic, because
+  TFF's random numbers would not follow from the run's seed.
+  """
+
+  quantization_bits: int = settings.setting(
+    8, 'Bits of a number.', settings.between(1, 16)
+  )
+
+  def build(self, **_: Any) -> tff.aggregators.WeightedAggregationFactory:
+    return tff.aggregators.MeanFactory(
+      tff.aggregators.EncodedSumFactory.quantize_above_threshold(
+        quantization_bits=self.quantization_bits,
+        threshold=_MIN_QUANTIZED_ELEMENTS,
+        stochastic=False,
+      ),
+      no_nan_division=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class OutsideAggregator(Aggregator):
   """An aggregator of another package, by its name 'package.module:NAME'.
 
@@ -183,6 +211,7 @@ AGGREGATORS = {
   'mean': Mean(),
   'robust': RobustMean(),
   'differential_privacy': PrivateMean(),
+  'compression': QuantizedMean(),
 }
 _WITHOUT_PRIVACY = {
   name: part
@@ -192,7 +221,7 @@ _WITHOUT_PRIVACY = {
 _MEANING = (
   "Aggregation of clients' updates: mean, the uniform mean of those that count;"
   ' robust, of updates clipped to a quantile of their norms, without far longer'
-  ' ones'
+  ' ones; compression, of updates quantized to a few bits'
 )
 
 
