@@ -53,7 +53,7 @@ class OptimizersTest(simulation_test_case.SimulationTestCase):
     self.assertGreater(np.abs(averaged[0] - tuned[0]).max(), 1e-3)
     self.assertTrue(np.isfinite(averaged[0]).all())
 
-  @parameterized.parameters(('sgd', 'adamw'), ('adamw', None), ('adamw', 'sgd'))
+  @parameterized.parameters(('sgd', 'adamw'), ('adam', None), ('adamw', 'sgd'))
   def test_first_step_is_the_chosen_one(
     self, client_optimizer, server_optimizer
   ):
@@ -85,6 +85,16 @@ class OptimizersTest(simulation_test_case.SimulationTestCase):
       # The first step of Adam is the rate times the sign of the gradient.
       is_signed = np.allclose(steps, rate, rtol=0.01)
       self.assertEqual(is_signed, name != 'sgd', name)
+
+  def test_adam_without_weight_decay_alone(self):
+    system = averaging.Alternating(client=fix_mix.FixMix())
+    training = self._train(
+      system, (), server_optimizer='adam', weight_decay=0.1
+    )
+    with self.assertRaisesRegex(
+      settings.SettingError, 'adam has no weight decay; set it to 0'
+    ):
+      next(training)
 
 
 if __name__ == '__main__':

@@ -24,7 +24,7 @@ from tff_semifl.core import training_loop
 # the partition.
 SEMIFL = types.MappingProxyType({'clients_per_round': 10, 'total_rounds': 800})
 
-OPTIMIZERS = settings.one_of('sgd', 'adamw')
+OPTIMIZERS = settings.one_of('sgd', 'adam', 'adamw')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -149,8 +149,8 @@ class ClientOptimizer(ClippedNesterov):
   client_optimizer: str = settings.setting(
     'sgd',
     'Optimizer of clients, with clipping and weight decay: sgd, with Nesterov'
-    ' momentum; adamw, which without --weight_decay is Adam. --momentum is'
-    ' beta_1 of adamw, which needs a smaller --learning_rate, such as 0.001.',
+    ' momentum; adam, which needs --weight_decay=0; adamw. --momentum is beta_1'
+    ' of adam and adamw; both need a smaller --learning_rate, such as 0.001.',
     OPTIMIZERS,
   )
 
@@ -159,6 +159,12 @@ class ClientOptimizer(ClippedNesterov):
     name = name or self.client_optimizer
     if name == 'sgd':
       return super().build()
+    if name == 'adam' and self.weight_decay:
+      raise settings.SettingError(
+        'weight_decay',
+        self.weight_decay,
+        'adam has no weight decay; set it to 0, or choose adamw',
+      )
     return optimizers.build_adamw(
       beta_1=self.momentum,
       weight_decay=self.weight_decay,
