@@ -12,12 +12,14 @@ and the token of its cluster:
 Images are read and scaled first. The machine then belongs to the Ray cluster at
 --address until Ctrl-C: the site is a client of each program with
 --task=image_folder and the site's name in --sites. A line is printed for each
-program that runs here.
+program that runs here, with its digest. With --approved, only the programs run
+that launch.train --dry_run lists.
 """
 
 import dataclasses
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -148,6 +150,11 @@ class SiteSettings(settings.Settings):
     'Whether images are gray, with one channel; the same as in the program that'
     ' trains.',
   )
+  approved: str | None = settings.setting(
+    None,
+    'File with the digests of the programs that may run here, such as what'
+    ' launch.train prints with --dry_run. By default all may run.',
+  )
 
 
 def main(site: SiteSettings) -> None:
@@ -155,6 +162,7 @@ def main(site: SiteSettings) -> None:
   for name in ('name', 'address', 'image_dir'):
     if getattr(site, name) is None:
       raise settings.SettingError(name, None, 'it must be given')
+  approved = None if site.approved is None else read_approved(site.approved)
   with settings.blame('address', site.address, runtime.WorkerError):
     check_cluster(site.address)
   form = image_folder.create_form(site.image_size, gray=site.gray)
@@ -169,13 +177,24 @@ def main(site: SiteSettings) -> None:
     flush=True,
   )
   description = ray_site.Description(site.name, len(images), form.shape)
-  here = ray_site.Site(description, images.filename, print_lines(site.name))
+  here = ray_site.Site(
+    description, images.filename, print_lines(site.name), approved
+  )
   try:
     join(site.address, here, site.node_ip_address)
   except runtime.WorkerError as error:
     raise settings.SettingError(
       'address', site.address, f'{error}; the same command joins again'
     ) from error
+
+
+def read_approved(path: str) -> list[str]:
+  """The digests in a file, 64 hexadecimal digits each."""
+  with settings.blame('approved', path, OSError, ValueError):
+    found = re.findall(r'\b[0-9a-f]{64}\b', pathlib.Path(path).read_text())
+    if not found:
+      raise ValueError('has no digest, 64 hexadecimal digits')
+  return found
 
 
 if __name__ == '__main__':

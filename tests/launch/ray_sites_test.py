@@ -5,8 +5,10 @@
 
 import asyncio
 import dataclasses
+import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 
@@ -69,6 +71,11 @@ def _rows(folder):
   return saved_run.read_rows(folder) if is_there else []
 
 
+def _programs(site):
+  """Returns the digests of the programs that a site says it runs."""
+  return re.findall('runs program ([0-9a-f]{64})\n', site.output)
+
+
 def _store(site):
   """Returns the process that has the object store of a site."""
   [found] = [
@@ -103,7 +110,7 @@ class SitesTest(absltest.TestCase):
     self.addCleanup(program.process.kill)
     return program
 
-  def _start_site(self, name):
+  def _start_site(self, name, *flags):
     """Starts a site, and waits until the site has joined."""
     address = self.machines.new_address()
     file = pathlib.Path(self.create_tempfile().full_path)
@@ -117,6 +124,7 @@ class SitesTest(absltest.TestCase):
       f'--node_ip_address={address}',
       f'--image_size={_SIZE}',
       '--gray',
+      *flags,
     )
     self._wait_until(site, lambda: self.machines.has(address))
     return site
@@ -175,6 +183,11 @@ class SitesTest(absltest.TestCase):
       'sites': ('site_2', 'site_1'),
     }
 
+  def _approve(self, digests):
+    """Returns the flag that approves programs."""
+    file = self.create_tempfile(content=json.dumps(digests))
+    return f'--approved={file.full_path}'
+
   def _train(self, system, changes):
     return self._start(
       *('launch.train', system, '--threads_per_operation=1'),
@@ -182,11 +195,14 @@ class SitesTest(absltest.TestCase):
     )
 
   def test_client_priors_find_a_prior_of_class_shares_by_what_is_sent(self):
-    changes = self._create_settings()
-    for site in _SITES:
-      self._start_site(site)
+    changes = {**self._create_settings(), 'share_prior': True}
+    experiment = commands.create('client_priors', changes).create_experiment()
+    approved = plan.describe(experiment)['programs_of_sites']
+    running = [self._start_site(s, self._approve(approved)) for s in _SITES]
     training = self._train('client_priors', changes)
     self.assertEqual(training.process.wait(300), 0, training.output)
+    for site in running:
+      self.assertCountEqual(_programs(site), approved)
     folder = self.folder / 'results' / 'small'
     self.assertIsNotNone(site_shares.read(folder))
 
@@ -196,7 +212,9 @@ class SitesTest(absltest.TestCase):
     experiment = commands.create('semifl', changes).create_experiment()
     described = plan.describe(experiment)
     self.assertEqual(described['sites'], ('site_2', 'site_1'))
-    first = self._start_site('site_1')
+    # The processes of other programs build the same.
+    [program] = described['programs_of_sites']
+    first = self._start_site('site_1', self._approve([program]))
     second = self._start_site('site_2')
     training = self._train('semifl', changes)
     folder = self.folder / 'results' / 'small'
@@ -238,19 +256,30 @@ class SitesTest(absltest.TestCase):
         self.assertFalse(any(each in content for each in patterns), file)
 
     with self.subTest('site that is lost drops out'):
-      for name, site in zip(_SITES, (first, second), strict=True):
-        self.assertEqual(site.output.count(f'{name} runs a program\n'), 1)
+      for site in (first, second):
+        self.assertEqual(_programs(site), [program])
       second.process.kill()
       training.process.send_signal(signal.SIGCONT)
       wait_for_clients(1)
       self.assertRegex(training.output, 'site_2 at .* is lost')
 
     with self.subTest('site that is back takes part again'):
-      self._start_site('site_2')
+      second = self._start_site('site_2')
       wait_for_clients(2)
       self.assertRegex(training.output, 'site_2 at .* has joined')
-      training.process.send_signal(signal.SIGINT)
-      self.assertEqual(training.process.wait(200), 130)
+
+    with self.subTest('site that is back, and has not approved the program'):
+      second.process.kill()
+      wait_for_clients(1)
+      second = self._start_site('site_2', self._approve(['0' * 64]))
+      self.assertEqual(training.process.wait(200), 1)
+      problem = f'refuses program {program}, which --approved of launch.site'
+      self.assertRegex(
+        training.output,
+        f'flag --sites=site_2,site_1: site_2 {problem} lacks; the same command'
+        ' goes on from the last complete round\n$',
+      )
+      self.assertIn(f'site_2 {problem}', second.output)
 
     with self.subTest('sites that are missing'):
       for names, is_new, missing in (

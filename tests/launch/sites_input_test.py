@@ -97,6 +97,8 @@ class SiteTest(parameterized.TestCase):
     ({'image_dir': None}, '^image_dir: it must be given'),
     ({'name': 'a b'}, '^name=a b: must be up to 64 letters'),
     ({'address': 'auto'}, '^address=auto: must be host:port'),
+    ({'approved': 'abc'}, '^approved=abc: .*No such file'),
+    ({'approved': __file__}, '^approved=.*: has no digest, 64 hexadecimal'),
     ({}, '^address=127.0.0.1:1: no cluster is at .*:1: Connection refused'),
   )
   def test_before_it_joins(self, changes, problem):

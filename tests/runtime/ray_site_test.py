@@ -15,6 +15,8 @@ import tensorflow_federated as tff
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
 from tff_semifl.runtime import values
+from tff_semifl.runtime.ray import actor as ray_actor
+from tff_semifl.runtime.ray import graph_digest
 from tff_semifl.runtime.ray import site as ray_site
 from tff_semifl.runtime.ray import values as ray_values
 
@@ -53,8 +55,9 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_is_found_by_processes_of_its_machine(self):
     self.assertIsNone(ray_site.Site.here())
-    with mock.patch.dict(os.environ, self.site.variables()):
-      self.assertEqual(ray_site.Site.here(), self.site)
+    for site in (self.site, self.site._replace(approved=['0' * 64])):
+      with mock.patch.dict(os.environ, site.variables()):
+        self.assertEqual(ray_site.Site.here(), site)
 
   def test_dataset_is_that_of_the_images(self):
     dataset = self._dataset()
@@ -83,15 +86,45 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
       self.site.read(self._dataset())
 
   def test_programs_that_it_runs(self):
-    self.site.check_program(_program(np.float32, (np.uint8, (None, 3))))
-    self.assertEqual(self.messages.read_text(), 'runs a program\n')
+    block = _program(np.float32, (np.uint8, (None, 3)))
+    digest = graph_digest.digest(block)
+    for approved in (None, ['0' * 64, digest]):
+      self.site._replace(approved=approved).check_program(block)
+      self.assertEqual(self.messages.read_text(), f'runs program {digest}\n')
+
+  def test_program_without_approval_is_refused_before_images_are_read(self):
+    block = _program(np.float32)
+    site = self.site._replace(approved=['0' * 64])
+    with mock.patch.dict(os.environ, site.variables()):
+      actor = ray_actor.Actor(None)
+    problem = f'refuses program {graph_digest.digest(block)}, which --approved'
+    content = block.proto.SerializeToString()
+    with (
+      mock.patch.object(ray_actor, '_read_content', lambda _: content),
+      mock.patch.object(ray_site.Site, 'read') as read,
+      self.assertRaisesRegex(errors.SiteError, f'^east {problem}'),
+    ):
+      actor.run('key', [None], [[]], [self._dataset()])
+    read.assert_not_called()
+    self.assertRegex(self.messages.read_text(), f'^{problem}.*\n$')
+
+  def test_code_beside_an_approved_program_is_refused(self):
+    graph = ray_values.encode(
+      tf.data.experimental.to_variant(tf.data.Dataset.range(3)),
+      tff.SequenceType(np.int64),
+    )
+    self.site.check_inputs([[], [graph]])
+    approving = self.site._replace(approved=['0' * 64])
+    approving.check_inputs([[], [[np.float32(1)], self._dataset()]])
+    with self.assertRaisesRegex(errors.SiteError, 'refuses a dataset'):
+      approving.check_inputs([[], [graph]])
 
   @parameterized.parameters(
     ((np.uint8, (None, *_SHAPE)), 'uint8'),
     (tff.SequenceType(np.float32), r'float32\*'),
   )
   def test_programs_that_it_refuses(self, result_type, shown):
-    problem = f'refuses a program that returns images: .*{shown}'
+    problem = f'refuses program .*, which returns images: .*{shown}'
     with self.assertRaisesRegex(errors.SiteError, f'^east {problem}'):
       self.site.check_program(_program(np.float32, result_type))
     self.assertRegex(self.messages.read_text(), f'^{problem}.*\n$')

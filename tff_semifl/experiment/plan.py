@@ -8,10 +8,13 @@ import math
 
 import numpy as np
 
+from tff_semifl import runtime
+from tff_semifl import settings
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import training_warnings
+from tff_semifl.label_shift import federated_prior
 
 
 def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
@@ -24,7 +27,10 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
   evaluated_sizes = model_results.count_by_class(experiment)
   sites = experiment.settings.data.task.sites
   if sites:
-    of_clients = {'sites': sites}
+    of_clients = {
+      'sites': sites,
+      'programs_of_sites': _find_programs(experiment),
+    }
   else:
     of_clients = {
       'unlabeled_images': len(experiment.data.unlabeled.true_labels),
@@ -71,3 +77,20 @@ def _range(sizes: Sequence[int] | np.ndarray) -> dict[str, int]:
     'least': int(min(sizes, default=0)),
     'most': int(max(sizes, default=0)),
   }
+
+
+def _find_programs(experiment: experiment_lib.Experiment) -> list[str]:
+  """The digests of all programs that sites run, in order, for approval."""
+  # Imported here, as only `--runtime=ray` has programs.
+  from tff_semifl.runtime.ray import programs
+
+  process = experiment.process
+  computations = [*process.preparations, process.next]
+  if experiment.statistics is not None:
+    computations.append(experiment.statistics.computation)
+  if experiment.run.share_prior:
+    computations.append(federated_prior.build_evidence(experiment.classifier))
+  # A preparation may be repeated.
+  once = {id(each): each for each in computations}.values()
+  with settings.blame('runtime', 'ray', runtime.NotPortableError):
+    return [key for each in once for key in programs.find_client_programs(each)]

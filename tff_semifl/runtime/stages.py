@@ -112,7 +112,7 @@ def _build_stage(steps, wanted, cache, build_clients, build_step):
   kept = wanted & {name for name, _ in of_clients}
   needed = kept | {fold.source for fold in folds}
   outputs = [name for name, _ in of_clients if name in needed]
-  run_clients = build_clients(of_clients, outputs) if outputs else _run_nothing
+  run_clients = build_clients(of_clients, outputs) if outputs else run_nothing
 
   def evaluate(scope):
     for name, step in before:
@@ -122,9 +122,10 @@ def _build_stage(steps, wanted, cache, build_clients, build_step):
   return evaluate
 
 
-def _run_nothing(
+def run_nothing(
   scope: interpreter.Scope,
 ) -> Generator[Sequence[Any], None, None]:
+  """A `RunClients` of clients without outputs."""
   yield from ([] for _ in scope.cohort.present())
 
 

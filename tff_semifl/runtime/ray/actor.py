@@ -86,6 +86,8 @@ class Actor:
     share the value; otherwise an empty list. `own` has the other values.
     """
     evaluate, output_types = self._program(key, content)
+    if self._site is not None:
+      self._site.check_inputs([shared, own])
     members = iter(own)
     with self._pool.at_server():
       inputs = [

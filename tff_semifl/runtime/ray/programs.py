@@ -20,9 +20,11 @@ from tff_semifl import private_api
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import function_graphs
 from tff_semifl.runtime import graph_functions
+from tff_semifl.runtime import in_process
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import stages
 from tff_semifl.runtime import values
+from tff_semifl.runtime.ray import graph_digest
 
 _MAPS = ('federated_map', 'federated_apply')
 _INPUTS = 'program_inputs'
@@ -78,6 +80,25 @@ def build_evaluate(
     return functools.partial(_run_at_server, run, program)
 
   return stages.build_evaluate(block, cache, build_clients, build_step)
+
+
+def find_client_programs(
+  computation: tff.framework.ConcreteComputation,
+) -> list[str]:
+  """The digests of the programs that clients run on their data, in order."""
+  cache = graph_functions.GraphFunctionCache()
+  found = []
+
+  def build_clients(steps, outputs):
+    program = build_program(steps, outputs, cache)
+    if any(_has(each, tff.SequenceType) for each in program.input_types):
+      found.append(graph_digest.digest(read(program.content)))
+    return stages.run_nothing
+
+  block = in_process.compile_to_block(computation)
+  stages.build_evaluate(block, cache, build_clients)
+  # Later stages are built first.
+  return found[::-1]
 
 
 def _run_at_server(run, program, scope):

@@ -7,10 +7,11 @@
 processes of its machine. Only the processes of this machine read the images.
 """
 
+from collections.abc import Sequence
 import contextlib
 import json
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import tensorflow as tf
@@ -19,6 +20,8 @@ import tensorflow_federated as tff
 from tff_semifl import private_api
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
+from tff_semifl.runtime.ray import graph_digest
+from tff_semifl.runtime.ray import values as ray_values
 
 _VARIABLE = 'TFF_SEMIFL_SITE'
 _IMAGE_RANK = 3
@@ -36,12 +39,14 @@ class Site(NamedTuple):
   """A site, as the processes of its machine see it.
 
   `images` is the path of a file with all images, uint8, concatenated, and
-  `messages` that of a file for messages to the site's operator.
+  `messages` that of a file for messages to the site's operator. `approved` are
+  the digests of programs that may run; None for all.
   """
 
   description: Description
   images: str
   messages: str
+  approved: Sequence[str] | None = None
 
   @classmethod
   def here(cls) -> 'Site | None':
@@ -84,12 +89,23 @@ class Site(NamedTuple):
     self, block: tff.framework.ComputationBuildingBlock
   ) -> None:
     """Checks that a program may run here; logs it to the site's operator."""
+    found = graph_digest.digest(block)
+    if self.approved is not None and found not in self.approved:
+      self._refuse(f'program {found}, which --approved of launch.site lacks')
     result_type = block.type_signature.result
     if private_api.type_analysis.contains(result_type, _may_be_images):
-      line = f'refuses a program that returns images: {result_type}'
-      self._say(line)
-      raise errors.SiteError(f'{self.description.name} {line}')
-    self._say('runs a program')
+      self._refuse(f'program {found}, which returns images: {result_type}')
+    self._say(f'runs program {found}')
+
+  def check_inputs(self, messages: Sequence[Any]) -> None:
+    """Checks that encoded inputs have no code, if programs need approval."""
+    if self.approved is not None and ray_values.has_graph(messages):
+      self._refuse('a dataset, whose code --approved of launch.site lacks')
+
+  def _refuse(self, what: str) -> NoReturn:
+    line = f'refuses {what}'
+    self._say(line)
+    raise errors.SiteError(f'{self.description.name} {line}')
 
   def _say(self, line: str) -> None:
     """Sends a line to the site's operator."""

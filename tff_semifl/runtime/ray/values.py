@@ -80,6 +80,13 @@ def count_bytes(message: Any) -> int:
   return np.asarray(message).nbytes
 
 
+def has_graph(message: Any) -> bool:
+  """Whether a message contains a `DatasetGraph`."""
+  if isinstance(message, list):
+    return any(map(has_graph, message))
+  return isinstance(message, DatasetGraph)
+
+
 def _encode_dataset(variant, take_content):
   why = 'A dataset cannot be sent to another process: '
   try:
