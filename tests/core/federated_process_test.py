@@ -11,6 +11,7 @@ import tensorflow_federated as tff
 from tests import fix_mix_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
+from tff_semifl import runtime
 from tff_semifl.core import federated_process
 from tff_semifl.randomness import random_seeds
 
@@ -64,6 +65,28 @@ class MemoriesTest(simulation_test_case.SimulationTestCase):
       federation.average([r.weights for r in rounds if r.num_confident])
       problem.train_server(federation.sgd, round_num)
     self.assertGreater(np.abs(accumulators[2][0]).max(), 0)
+
+  def test_native_runtime_gives_the_same_numbers(self):
+    problem = linear_problem.LinearProblem()
+    results = []
+    for context in (runtime.simulation_context, runtime.native_context):
+      with context():
+        state = self.process.initialize()
+        # No client takes part in round 0.
+        for cohort in ([], [1, 2]):
+          output = self.process.next(
+            state,
+            problem.server_data,
+            problem.client_data(cohort),
+            [self.process.initialize_memory()] * len(cohort),
+          )
+          results.append(output)
+          state = output.state
+    for ours, theirs in zip(results[:2], results[2:], strict=True):
+      tf.nest.map_structure(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6),
+        *(ours, theirs),
+      )
 
 
 _CONTEXT = federated_process.RoundContext(7, 4, 0.1)

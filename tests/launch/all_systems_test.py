@@ -3,6 +3,7 @@
 
 """Tests that every system runs, resumes, exports, in both local runtimes."""
 
+import dataclasses
 from unittest import mock
 
 from absl.testing import absltest
@@ -149,6 +150,24 @@ class AllSystemsTest(parameterized.TestCase):
       self._check_cells(system, rows)
     # Every round but round 0 changes the model.
     self.assertLen({row['test/loss'] for row in rows}, 3)
+
+    native = self._command(system_name, runtime='native')
+    there = dataclasses.replace(
+      experiment,
+      run=dataclasses.replace(experiment.run, output_dir=native.run.output_dir),
+    )
+    with self.subTest('native'), _watch_export(), native.context():
+      found_rows = self._rows(self._run(native, there))
+      for found, expected in zip(found_rows, rows, strict=True):
+        for name, value in expected.items():
+          # Rounding may change predictions of two of 360 images.
+          np.testing.assert_allclose(
+            float(found[name] or 'nan'),
+            float(value or 'nan'),
+            rtol=1e-3,
+            atol=6e-3,
+            err_msg=name,
+          )
 
   def _check_export(self, export, experiment, folder):
     """Checks that the exported model is that of the last round."""

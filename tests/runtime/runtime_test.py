@@ -10,6 +10,7 @@ import sys
 import textwrap
 
 import numpy as np
+import psutil
 import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -39,6 +40,14 @@ class SimulationContextTest(tf.test.TestCase):
       default_num_clients=3, max_concurrent_clients=2
     ):
       self.assertEqual(count(), 3)
+
+  def test_native_context_ends_its_worker(self):
+    before = tff.framework.get_context_stack().current
+    with runtime.native_context():
+      self.assertEqual(_sum([1, 2]), 3)
+      [worker] = psutil.Process().children()
+    self.assertIs(tff.framework.get_context_stack().current, before)
+    self.assertFalse(worker.is_running())
 
   @pytest.mark.slow
   def test_importing_and_leaving_is_quiet(self):

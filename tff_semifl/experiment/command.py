@@ -61,6 +61,11 @@ class Command(settings_lib.Settings):
   def check(self) -> None:
     runtime = self.runtime.runtime
     runtime.check()
+    is_native = isinstance(runtime, runtimes.Native)
+    if is_native and self.experiment.model.compiles:
+      raise settings_lib.SettingError(
+        'runtime', 'native', 'has no XLA; use --jit_compile=false'
+      )
     names = self.experiment.data.task.sites
     if names and not runtime.has_sites:
       raise settings_lib.SettingError(

@@ -156,6 +156,19 @@ class InProcess(Runtime):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Native(Runtime):
+  """A worker process of TFF's, to check the other runtimes against."""
+
+  def context(
+    self, federation: sites.Federation | None = None
+  ) -> contextlib.AbstractContextManager[None]:
+    del federation  # It has none.
+    if self.threads.threads_per_operation is not None:
+      os.environ[_VARIABLE] = str(self.threads.threads_per_operation)
+    return runtime.native_context(self.threads.max_concurrent_clients)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Ray(Runtime):
   """Processes of a Ray cluster, here or on other machines."""
 
@@ -229,8 +242,10 @@ class ChosenRuntime(settings.Settings):
   """The choice of the runtime."""
 
   runtime: Runtime = settings.choice(
-    {'in_process': InProcess(), 'ray': Ray()},
+    {'in_process': InProcess(), 'native': Native(), 'ray': Ray()},
     'in_process',
     'What runs the computations: in_process, the TensorFlow of this program;'
-    ' ray, processes of a Ray cluster, here or on many machines.',
+    ' ray, processes of a Ray cluster, here or on many machines; native, a'
+    " worker process of TFF's on the CPU, to check the others against, with at"
+    ' most 100 MiB of images for the server and for each client.',
   )
