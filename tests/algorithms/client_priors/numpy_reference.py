@@ -162,7 +162,7 @@ def add_bias(weights, bias):
 
 
 def run_replica(x, one_hot, weights, clients, variances):
-  """The mixture and both heads, the spread and the second strength."""
+  """Mixture, head and second head; the spread and the second strength."""
   count, num_clients = sum(map(len, clients)), len(clients)
   shares = one_hot.sum(axis=0) / len(one_hot)
   start = regress(x, one_hot, weights, PENALTY)
@@ -248,4 +248,4 @@ def run_replica(x, one_hot, weights, clients, variances):
   alone, strength = teach_itself(
     start, shares, float(len(shares)), MIXTURE + WARM + HEAD, None, 0.0
   )
-  return [classifier, with_head, alone], spread, strength
+  return [classifier, (with_head + alone) / 2, alone], spread, strength

@@ -52,7 +52,7 @@ class Scores(NamedTuple):
   likelihood: tf.Tensor  # [candidates], mean logarithm, best temperature.
   temperature: tf.Tensor  # [candidates], by which to divide logits.
   best: tf.Tensor  # int32 scalar, the index of the best candidate.
-  leads: tf.Tensor  # bool scalar, whether the head is the second learner's.
+  leads: tf.Tensor  # bool scalar, whether the second learner's head stands in.
 
 
 class Choice(NamedTuple):
@@ -85,19 +85,12 @@ def choose(
   or one of `CANDIDATES`.
   """
   learned = server_steps.classifiers(estimate, labels.shares)
-  mixture_logits, first, second = tf.unstack(
-    linear_classifiers.with_ones(labels.x) @ learned
-  )
-  are_alike = estimate.averages.evidence[0] < class_shares.LEAST_EVIDENCE
-  logits = tf.stack(
+  logits = tf.concat(
     [
-      linear_classifiers.with_ones(raw) @ alone.weights,
-      mixture_logits,
-      first,
-      second,
-      # The mean of two is right more often than either, and by less chance.
-      tf.where(are_alike, first, (first + second) / 2),
-    ]
+      (linear_classifiers.with_ones(raw) @ alone.weights)[tf.newaxis],
+      linear_classifiers.with_ones(labels.x) @ learned,
+    ],
+    axis=0,
   )
   scores = score(
     logits, labels.targets, server_steps.may_second_lead(estimate, components)
@@ -176,17 +169,18 @@ def score(
 ) -> Scores:
   """Scores candidates, and finds the best.
 
-  The head is the first learner's, or the second's, if it may lead and is not
-  less likely by more than a standard error. It is scored by the mean of both.
+  The second learner's head stands for the head, if it may lead and is not less
+  likely by more than a standard error. The head is scored as it is: the mean of
+  two is right more often than either, and by less chance.
 
   The best is the head, if it has at least as many labels right as both others,
   and is likelier by half the standard error of the difference. Else it is the
   mixture, unless the labels alone are better by more than that error, in right
   labels or in likelihood.
 
-  `logits` are float64 [5, replicas, labels, classes], of labels alone, mixture,
-  the heads of both learners, and what the head is scored by; `targets` are
-  float64 [labels, classes], one-hot.
+  `logits` are float64 [4, replicas, labels, classes], of labels alone, mixture,
+  head, and the second learner's head; `targets` are float64 [labels, classes],
+  one-hot.
   """
   fold = server_labels.assign(targets)
   is_held_out = tf.cast(fold >= 0, targets.dtype)
@@ -213,7 +207,7 @@ def score(
     tf.transpose(logarithms, [1, 0, 2]), best, axis=1, batch_dims=1
   )
   leads = may_second_lead & ~_is_less(logarithm[3] - logarithm[2], is_held_out)
-  right, logarithm = (tf.gather(each, [0, 1, 4]) for each in (right, logarithm))
+  right, logarithm = right[:3], logarithm[:3]
   num_right = tf.reduce_sum(right, axis=-1)
   is_mixture_behind = _is_less(right[1] - right[0], is_held_out) | _is_less(
     logarithm[1] - logarithm[0], is_held_out

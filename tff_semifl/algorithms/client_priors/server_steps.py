@@ -146,7 +146,10 @@ def learn(
 
 
 def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
-  """The mixture and both learners' heads, so far.
+  """The mixture, the head, and the second learner's head, so far.
+
+  The head is the mean of both learners' heads. Where clients are alike it is
+  the first learner's, because only the mixture learns there.
 
   They assume `shares`, float64 [classes]. The result is float64 [3, replicas,
   components + 1, classes].
@@ -157,11 +160,13 @@ def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
     )
   )
   first = tf.where(_is_first_taught(estimate), first, estimate.taught)
-  return tf.stack([estimate.taught, first, second])
+  are_alike = estimate.averages.evidence[0] < class_shares.LEAST_EVIDENCE
+  head = tf.where(are_alike, first, (first + second) / 2)
+  return tf.stack([estimate.taught, head, second])
 
 
 def may_second_lead(estimate: Estimate, components: Components) -> tf.Tensor:
-  """Whether the second learner may be better than the first, a bool scalar.
+  """Whether the second learner may be better than both, a bool scalar.
 
   The second starts from the labels alone. With many examples, and clients that
   differ, it goes further than the first, which its mixture limits; with few it
