@@ -3,9 +3,10 @@
 
 r"""Shows the partition of images among clients, and augmented images.
 
-Prints the clients' numbers of images and a measure of how much their classes
-differ, and draws the images by client and class (partition.png), and the
-originals and views of some images (augmentations.png). Nothing is trained.
+It prints the clients' numbers of images and a measure of how much their classes
+differ. Figures show the numbers of images by client and class (partition.png),
+and some images with their augmentations (augmentations.png). Nothing is
+trained.
 
   python -m launch.show_data --task=digits --partition=dirichlet \
     --num_clients=10
@@ -28,7 +29,7 @@ from tff_semifl.plots import figures
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ShowData(settings_lib.Settings):
-  """The settings of this program, beside those of data."""
+  """The settings of this program, in addition to data settings."""
 
   output_dir: str = settings_lib.setting('results', 'Folder for the figures.')
 
@@ -56,7 +57,7 @@ def main(own: ShowData, settings: experiment_settings.Data) -> None:
     ' client',
     f'images per client: {min(sizes)} at least, {np.median(sizes):g} in the'
     f' median, {max(sizes)} at most',
-    f'R, from 0 for one mix of classes to 1 for none in common: {skew}',
+    f'R, from 0 (equal class shares) to 1 (no common classes): {skew}',
     *(f'note: {note}' for note in data.notes),
     sep='\n',
   )

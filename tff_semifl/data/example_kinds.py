@@ -13,10 +13,10 @@ ExampleShape = tuple[int, ...]
 
 
 class ExampleKind(NamedTuple):
-  """A kind of examples."""
+  """A kind of examples: images or feature vectors."""
 
   name: str  # The plural noun.
-  dtype: np.dtype  # Of values, in data and in computations.
+  dtype: np.dtype  # The dtype in data and computations.
   unit: float  # The value that counts as 1 in means and standard deviations.
   # (generator, shape) -> random values: uniform pixels, or normal features.
   draw_noise: Callable[[np.random.Generator, Sequence[int]], np.ndarray]

@@ -33,9 +33,9 @@ def own_data(
 ) -> image_task.ImageTask:
   """Creates a task of images, or of feature vectors, that are in memory.
 
-  Images are arrays [images, height, width, channels], gray ones without the
-  last axis too, sequences of images, or anything that NumPy makes such an array
-  of: integers in 0..255, or floats in 0..255 or 0..1. Feature vectors are
+  Images are arrays [images, height, width, channels], sequences of images, or
+  other values that NumPy converts to such arrays: integers in 0..255, or floats
+  in 0..255 or 0..1. Gray images may lack the last axis. Feature vectors are
   arrays of floats [number, features]. Labels are integers or strings [images]
   or [images, 1], or one-hot [images, classes].
 
@@ -43,16 +43,16 @@ def own_data(
 
   *   `clients`: the images of each client. The server has all of `train`.
   *   `num_labeled`: the server has that many images of `train`, equally many of
-      each class. The other images lose their labels, and with `unlabeled`, if
+      each class. The other images lose their labels. These and `unlabeled`, if
       given, are partitioned by the settings `num_clients` and `partition`.
-  *   No argument, for systems whose clients have labels, as in
+  *   No argument, for systems whose clients have labels, such as
       `supervised_fedavg`: `train` is partitioned among clients. Other systems
       then need the setting `num_labeled`.
 
   Args:
     train: Labeled images: (images, labels), a mapping with 'image' and 'label',
       or a `tf.data.Dataset` of pairs or such mappings, batched or not.
-    test: Labeled images to evaluate on, in the same forms.
+    test: Labeled images for evaluation, in the same forms.
     clients: Images by client, as arrays or datasets, in a sequence or a
       mapping, or a `tff.simulation.datasets.ClientData`. Labels in datasets are
       ignored.
@@ -176,7 +176,7 @@ def concatenate(
   if arrays[0].ndim == 2:
     images = np.concatenate(arrays)
   else:
-    # All arrays at once: the brightest image of all clients tells the scale.
+    # All arrays together: the brightest image of all clients shows the scale.
     own_images.check_scales(fields, arrays)
     images = own_images.convert(field, np.concatenate(arrays))
   shares = np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
@@ -252,7 +252,7 @@ class OwnTask(image_task.Task):
 
 
 def create_part(task: image_task.ImageTask) -> OwnTask:
-  """The settings part of a task that a Python program has made.
+  """The settings for a task that a Python program has made.
 
   A description with a digest of the images is added if there is none, so that
   no run resumes on other images.

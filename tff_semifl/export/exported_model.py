@@ -39,7 +39,7 @@ LABELS_FILE = 'labels.txt'
 
 
 class ExportedModelError(Exception):
-  """A path is no usable exported model; the message is one line."""
+  """A path is not a usable exported model; the message is one line."""
 
 
 class ExportedModel(abc.ABC):
@@ -84,10 +84,7 @@ class ExportedModel(abc.ABC):
     """
 
   def summarize(self, images: np.ndarray) -> np.ndarray:
-    """Summaries of images as in training, for `input_shift`.
-
-    Images are as for `predict`.
-    """
+    """The summaries of `input_shift`, for images as in `predict`."""
     fitted = tf.constant(images)
     if self.kind is example_kinds.IMAGES:
       fitted = pixels.fit_to_size(fitted, *self.image_shape[:2])
@@ -172,10 +169,10 @@ class TFLiteModel(ExportedModel):
     (self._output,) = self._interpreter.get_output_details()
     for details in self._interpreter.get_input_details():
       if CLASS_SHARES in details['name']:
-        # The model's own shares, with which it is the global model.
+        # With the mean shares, predictions are the global model's.
         shares = np.array([self.prior.mean_shares], np.float32)
         self._interpreter.set_tensor(details['index'], shares)
-        # Which the model applies itself.
+        # The TFLite model applies the temperature itself.
         self.prior = self.prior._replace(temperature=1.0)
       else:
         self._input = details
@@ -204,7 +201,7 @@ def _read(
   read: Callable[[], bytes],
   path: pathlib.Path,
 ) -> _Value | None:
-  """Parses a file of an exported model; None if there is none."""
+  """Parses a file of an exported model; None if the file is missing."""
   try:
     return parse(read().decode())
   # A ZIP file raises KeyError for a missing file, a folder FileNotFoundError.

@@ -43,7 +43,7 @@ def take_shares(
 ) -> tf.keras.Model:
   """A model that also takes class shares, float32 [batch, classes].
 
-  With `prior.mean_shares` its predictions are those of `model`.
+  With `prior.mean_shares` it predicts the same as `model`.
   """
   shares = tf.keras.Input([len(prior.mean_shares)])
   logits = tf.keras.layers.Lambda(
@@ -94,7 +94,7 @@ def convert(
     check_is_for_integers(model)
 
   shape = model.inputs[0].shape[1:]
-  # The converter turns the input of an int8 model into uint8 directly.
+  # The converter gives an int8 model uint8 inputs, whatever this type.
   dtype = tf.float32 if is_int8 else example_kinds.kind_of(shape).dtype
   signature = [tf.TensorSpec([1, *shape], dtype, 'images')]
   for shares in model.inputs[1:]:
@@ -124,7 +124,7 @@ def convert(
     files[privacy_statement.NAME] = privacy.to_json()
   if prior is not None:
     files[share_prior.NAME] = prior.for_inputs(shape).to_json()
-  # As a ZIP archive behind the model.
+  # Metadata are a ZIP archive behind the model.
   file = io.BytesIO(converter.convert())
   with zipfile.ZipFile(file, 'a') as archive:
     for name, text in files.items():

@@ -116,7 +116,7 @@ class Site(NamedTuple):
 def find_problem(
   name: str, image_shape: sites.ImageShape, found: Description | None
 ) -> str | None:
-  """Why a site that sent the description `found` cannot be used, or None."""
+  """The problem of a site with the description `found`; None if usable."""
   if found is None or found.name != name:
     return 'it was not started by launch.site'
   if found.image_shape == image_shape:
