@@ -21,7 +21,7 @@ import tensorflow as tf
 from tff_semifl.core import hook_arguments
 from tff_semifl.data import pipelines
 
-# Count of a class without labels.
+# The count of a class without labels.
 _ABSENT = 0.5
 # The least share of a class in the losses.
 _LEAST_SHARE = 1e-3
