@@ -3,9 +3,9 @@
 
 """Class priors of clients, estimated from unlabeled images.
 
-A prior is the shares of the classes among some images: float32 [classes], each
-above 0, with sum 1. The model learned from images with the server's prior. A
-client's prior may differ, while images of a class look the same everywhere.
+A prior holds the shares of the classes among images: float32 [classes],
+positive, with sum 1. The model is trained on images with the server's prior. A
+client's prior may differ; images of a class look the same at all clients.
 
 References:
   Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL with client priors: labels and losses know a client's classes.
+"""SemiFL with client priors: labels and losses adapt to a client's classes.
 
-A client estimates its prior, the class shares of its images, from the images
-alone. It labels with the prior, and adds the prior to the logits in its losses,
-so that it does not unlearn classes that it lacks. The received and the returned
-model are both for the server's prior. References are in `client_prior`.
+A client estimates its prior, the class shares of its images, without labels. It
+labels with the prior, and adds the prior to the logits in its losses, so that
+training does not unlearn classes that the client lacks. The returned model is,
+like the received model, for the server's prior. See `client_prior`.
 """
 
 import abc

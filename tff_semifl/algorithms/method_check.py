@@ -3,8 +3,8 @@
 
 """Checks for silent mistakes in a user's method.
 
-The checks run the method on images of noise, with weights near the initial
-ones. Tests cover the methods of this package instead.
+The checks run the method on images of noise, near the initial weights. Methods
+of this package have tests instead.
 """
 
 import dataclasses

@@ -82,10 +82,10 @@ class Trained(NamedTuple):
 
 
 class Client(NamedTuple):
-  """A client for which a model predicts, for `System.predict`."""
+  """A client with its own predictions, the argument of `System.predict`."""
 
   number: int
-  logits: np.ndarray  # Of its unlabeled images, float32 [images, classes].
+  logits: np.ndarray  # float32 [images, classes], for its unlabeled images.
   prior: share_prior.SharePrior | None  # None if none was estimated.
 
 
@@ -115,7 +115,7 @@ class System(settings.Settings, abc.ABC):
   gathers_images: ClassVar[bool] = False
   # Whether users choose the images for batch normalization statistics.
   chooses_statistics: ClassVar[bool] = True
-  # Whether training estimates class shares of clients, see `find_share_prior`.
+  # Whether training estimates clients' class shares; see `find_share_prior`.
   estimates_class_shares: ClassVar[bool] = False
   # Whether clients may have features in addition to images.
   labels_by_features: ClassVar[bool] = False
@@ -150,11 +150,11 @@ class System(settings.Settings, abc.ABC):
     return iter(())
 
   def predict(self, client: Client, logits: np.ndarray) -> np.ndarray:
-    """Logits for a client: by default with the class shares of the client.
+    """A client's logits, by default adapted to the client's class shares.
 
-    `logits`, float32 [images, classes], are the exported model's for images of
-    the client that are not among its unlabeled images. Only the accuracies of
-    clients (`--client_test_fraction`) use it; the exported model does not.
+    `logits`, float32 [images, classes], are the exported model's for held-out
+    images of the client. Only the accuracies of clients
+    (`client_test_fraction`) use this method; the exported model does not.
     """
     if client.prior is None:
       return logits

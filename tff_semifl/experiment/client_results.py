@@ -37,7 +37,7 @@ def write_accuracies(
 ) -> None:
   """Writes a table of clients' accuracies.
 
-  With images that are held out at clients, also of `System.predict`.
+  With held-out images of clients, also the accuracies of `System.predict`.
   """
   data = experiment.data
   pool, shares = data.at_clients

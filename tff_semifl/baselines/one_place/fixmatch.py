@@ -11,7 +11,7 @@ References:
   training. NeurIPS 2020. The code of FixMatch, `uda.py`.
   Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
   Simplifying semi-supervised learning with consistency and confidence. NeurIPS
-  2020. Its authors' code, `fixmatch.py`.
+  2020. The code of FixMatch, `fixmatch.py`.
 """
 
 import dataclasses

@@ -28,10 +28,10 @@ from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 
 NUM_ROTATIONS = 4
-# The last batches whose mean prediction is aligned with the labels.
+# The mean prediction of this number of batches is aligned with the labels.
 ALIGNED_BATCHES = 128
-# The weights of losses: of mixed unlabeled images, of strongly augmented images
-# that are not mixed, and of their rotations.
+# The weights of losses: for mixed unlabeled images, for strongly augmented
+# images without mixup, and for rotations.
 _MIXED_WEIGHT, _STRONG_WEIGHT, _ROTATION_WEIGHT = 1.5, 0.5, 0.5
 
 
