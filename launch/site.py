@@ -9,11 +9,11 @@ token of its cluster:
   python -m launch.site --address=hostA:6379 --name=site_3 \
     --image_dir=photos/site_3 --image_size=64
 
-Images are read and scaled first. The machine then belongs to the Ray cluster at
---address until Ctrl-C: the site is a client of each program with
---task=image_folder and the site's name in --sites. A line is printed for each
-program that runs here, with its digest. With --approved, only the programs run
-that launch.train --dry_run lists.
+Images are read and scaled first. Then the machine belongs to the Ray cluster at
+--address until Ctrl-C. The site is a client of each program that has
+--task=image_folder and the site's name in --sites. It prints a line, with a
+digest, for each program that runs on it. With --approved it runs only approved
+programs, whose digests launch.train --dry_run lists.
 """
 
 import dataclasses
@@ -153,8 +153,8 @@ class SiteSettings(settings.Settings):
   )
   approved: str | None = settings.setting(
     None,
-    'File with the digests of the programs that may run here, such as what'
-    ' launch.train prints with --dry_run. By default all may run.',
+    'File with the digests of approved programs, such as the output of'
+    ' launch.train --dry_run. By default all programs may run.',
   )
 
 

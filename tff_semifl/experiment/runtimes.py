@@ -157,12 +157,12 @@ class InProcess(Runtime):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Native(Runtime):
-  """A worker process of TFF's, to check the other runtimes against."""
+  """TFF's worker process, to check the other runtimes."""
 
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    del federation  # It has none.
+    del federation  # This runtime has no sites.
     if self.threads.threads_per_operation is not None:
       os.environ[_VARIABLE] = str(self.threads.threads_per_operation)
     return runtime.native_context(self.threads.max_concurrent_clients)
@@ -244,8 +244,8 @@ class ChosenRuntime(settings.Settings):
   runtime: Runtime = settings.choice(
     {'in_process': InProcess(), 'native': Native(), 'ray': Ray()},
     'in_process',
-    'What runs the computations: in_process, the TensorFlow of this program;'
-    ' ray, processes of a Ray cluster, here or on many machines; native, a'
-    " worker process of TFF's on the CPU, to check the others against, with at"
-    ' most 100 MiB of images for the server and for each client.',
+    'Runtime of the computations: in_process, the TensorFlow of this program;'
+    ' ray, processes of a Ray cluster, on this machine or many machines;'
+    " native, TFF's worker process on the CPU, to check the other runtimes,"
+    ' with at most 100 MiB of images for the server and for each client.',
   )

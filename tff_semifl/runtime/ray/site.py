@@ -39,8 +39,8 @@ class Site(NamedTuple):
   """A site, as the processes of its machine see it.
 
   `images` is the path of a file with all images, uint8, concatenated, and
-  `messages` that of a file for messages to the site's operator. `approved` are
-  the digests of programs that may run; None for all.
+  `messages` the path of a file for messages to the site's operator. `approved`
+  are the digests of approved programs; None if all may run.
   """
 
   description: Description
