@@ -7,6 +7,6 @@ import sys
 
 from tff_semifl.cli import program
 
-# Python has this argument while it looks for a module to run.
+# The first argument while Python looks for a module to run.
 if sys.argv[:1] == ['-m']:
   program.begin()

@@ -3,7 +3,8 @@
 
 """The list of programs, and the command that starts them.
 
-An installed package has the command tff-semifl. In a clone these are the same:
+An installed package has the command tff-semifl. In a clone these are
+equivalent:
 
   python -m launch train semifl --task=digits
   python -m launch.train semifl --task=digits
@@ -46,7 +47,7 @@ def main() -> None:
 
 def summarize(name: str) -> str:
   """The first line of a program's description."""
-  # Parsed, not imported: importing TensorFlow takes seconds.
+  # Parsed, because an import of TensorFlow takes seconds.
   source = pathlib.Path(__file__).with_name(f'{name}.py').read_text()
   return ast.get_docstring(ast.parse(source)).partition('\n')[0]
 

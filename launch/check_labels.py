@@ -6,11 +6,10 @@ r"""Finds labels that look wrong, by the other labels and unlabeled images.
   python -m launch.check_labels --labeled_dir=photos/server \
     --image_dir=photos/clients
 
-writes a table, results/checked_labels.csv, and beside it a page with small
-images, checked_labels.html. The most doubtful label is first: the one with the
-least probability given all other labels. Beside an image are the labeled images
-that are nearest to it. --image_dir is optional; its unlabeled images help to
-find more wrong labels.
+This writes a table, results/checked_labels.csv, and a page with small images,
+results/checked_labels.html. The label with the least probability, given all
+other labels, comes first. Beside each image are the most similar labeled
+images. Unlabeled images in --image_dir are optional, and improve the check.
 """
 
 from collections.abc import Iterator
@@ -32,7 +31,7 @@ _COLUMNS = (
   *('same_label', 'nearest'),
 )
 _NEAREST = 3
-# Labels on the page, and labels that are printed.
+# The number of labels on the page, and of printed labels.
 _ON_PAGE = 100
 _PRINTED = 10
 
@@ -56,7 +55,7 @@ class _Doubt:
   probability: float
   expected: str
   expected_probability: float
-  same_label: int  # How many other images have the label.
+  same_label: int  # The number of other images with the label.
   nearest: np.ndarray  # Indices of the nearest labeled images.
 
   def __str__(self) -> str:
@@ -131,11 +130,11 @@ def _list_rows(
 
 
 def _draw(labeled: labeling_inputs.FileFeatures, doubts: list[_Doubt]) -> str:
-  """The page: each doubtful image, and the labeled images nearest to it."""
+  """The page of doubtful images, each with the most similar labeled images."""
   parts_of_page = [
     page.paragraph(
-      'The most doubtful label first, and beside each image the labeled images'
-      f' that are nearest to it. {min(len(doubts), _ON_PAGE)} of'
+      'The most doubtful label is first. Beside each image are the most similar'
+      f' labeled images. {min(len(doubts), _ON_PAGE)} of'
       f' {len(doubts)} labels are shown.'
     )
   ]

@@ -1,20 +1,21 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Chooses which images to label: typical ones of many kinds.
+r"""Chooses images to label: typical images of many kinds.
 
   python -m launch.choose_images --image_dir=new_photos --number=40 \
     --copy_to=photos
 
-writes a table, results/chosen_images.csv, with the most useful image first, and
-beside it a page with small images, chosen_images.html. --copy_to puts copies of
-the images into photos/to_sort. Sort the copies into photos/server/<class>. Then
-the next ten, which are unlike the labeled images and hard to classify:
+This writes a table, results/chosen_images.csv, with the most useful image
+first, and a page with small images, results/chosen_images.html. --copy_to
+copies the images to photos/to_sort; sort the copies into photos/server/<class>.
+Then choose ten more, which differ from the labeled images and are hard to
+classify:
 
   python -m launch.choose_images --image_dir=new_photos --number=10 \
     --labeled_dir=photos/server --copy_to=photos --overwrite
 
-Features of images are computed once. The same command goes on after an
+Features of images are computed once; the same command continues after an
 interrupt.
 """
 
@@ -46,7 +47,7 @@ class ChooseImages(settings.Settings):
 
   images: labeling_inputs.LabelingInput = labeling_inputs.LabelingInput()
   number: int = settings.setting(
-    40, 'How many images to choose.', settings.AT_LEAST_1
+    40, 'Number of images to choose.', settings.AT_LEAST_1
   )
   seed: int = settings.setting(
     0, 'Seed of k-means.', settings.between(0, 2**31 - 1)
@@ -56,7 +57,7 @@ class ChooseImages(settings.Settings):
   )
   copy_to: str | None = settings.setting(
     None,
-    'Folder that gets copies of the chosen images in to_sort.',
+    'Folder for copies of the chosen images, in its folder to_sort.',
   )
 
 
@@ -81,7 +82,7 @@ def main(chosen: ChooseImages) -> None:
   print(f'near-duplicates left out: {found.num_duplicates}')
   print(f'chosen: {len(found.indices)}')
   if len(found.indices) < chosen.number:
-    print('  these are all that differ from each other and from labeled ones')
+    print('  no other images differ from these and from labeled images')
   labeling_inputs.write_page(sheet, _draw(images, found))
   if chosen.copy_to is not None:
     print(f'copies: {_copy(chosen, images, found)}')
@@ -107,7 +108,7 @@ def _choose(
   images: labeling_inputs.FileFeatures,
   labeled: labeling_inputs.FileFeatures | None,
 ) -> image_choice.Choice:
-  """Chooses; with two classes or more, by a regression on the labels."""
+  """Chooses images; with two labeled classes or more also by a regression."""
   if labeled is None:
     return image_choice.choose_images(
       images.features, chosen.number, seed=chosen.seed
@@ -163,7 +164,7 @@ def _copy(
       source = images.files[index]
       inside = source.relative_to(chosen.images.image_dir)
       name = re.sub(r'[^\w.-]+', '_', str(inside))[-100:]
-      # The number makes names differ, and keeps the order.
+      # The number makes names unique, and keeps the order.
       shutil.copyfile(source, unfinished / f'{number:03}_{name}')
   return folder
 

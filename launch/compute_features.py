@@ -8,10 +8,9 @@ r"""Computes the features of a task's images with a pretrained network.
   python -m launch.train client_priors --task=features \
     --features_file=cifar10.npz
 
-To train on features, --model=frozen:NAME of launch.train needs no file. This is
-for features that are to be looked at, changed or used elsewhere. The file has
-the arrays of --features_file. Features are kept in a cache, too: the same
-command goes on after an interrupt.
+Training with --model=frozen:NAME of launch.train does not need a file; a file
+is for features that you inspect, change or use elsewhere. It has the arrays of
+--features_file. Features are also cached, so that the same command continues.
 """
 
 import dataclasses

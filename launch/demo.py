@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trains SemiFL, and the same server in the same steps without clients.
+"""Trains SemiFL, and the same server without clients.
 
 The comparison shows how much the clients' unlabeled images improve the
 accuracy: both runs train on the same labels, with one or more seeds. The
@@ -9,8 +9,8 @@ program takes the flags of `launch.train semifl` except --experiment_name.
 
   python -m launch.demo --seeds=0,1,2,3,4 --preset=semifl/digits_50_iid
 
-Your own images are scaled down, and the network is a small one, so that there
-is a result within minutes; --help has these defaults:
+For a result within minutes, your own images are scaled down and the network is
+small; --help shows these defaults:
 
   python -m launch.demo --task=image_folder --image_dir=photos --help
 """
@@ -37,7 +37,7 @@ from tff_semifl.results import summary
 
 
 class Result(NamedTuple):
-  """The last test accuracy, in [0, 1], and bool [images]: which are right."""
+  """The last test accuracy, in [0, 1], and which predictions are correct."""
 
   accuracy: float
   is_right: np.ndarray
@@ -51,7 +51,7 @@ class Result(NamedTuple):
 def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
   """Accuracies as a Markdown table.
 
-  `rows` have, for each seed, the results of the labels alone and of SemiFL.
+  `rows` have each seed, the result without clients, and the result of SemiFL.
   """
   table_rows = [
     [str(seed), str(alone), str(semifl), _show_difference(alone, semifl)]
@@ -136,7 +136,7 @@ def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
 
 
 def _open_pair(command: command_lib.Command, seed: int) -> tuple[_Run, _Run]:
-  """Opens the run of the labels alone, and the run with clients."""
+  """Opens the run without clients, and the run with clients."""
   command = settings.change(command, {'seed': seed})
   with_clients = command.create_experiment()
   labels_alone = experiment_lib.without_clients(with_clients)

@@ -6,17 +6,16 @@
   python -m launch.evaluate --exported_model=results/mine/export --task=digits
   python -m launch.evaluate --exported_model=mine.tflite --images=photos/test
 
-The model is a SavedModel or a TFLite model; no experiment is needed. The images
-are the test images of a task, or those in the folder --images, which has a
-folder for each class. For a model of feature vectors, --images is a .npz with
-the arrays `test_features` and `test_labels`. --output_file=results.json also
-writes the results and the confusion matrix as JSON; --overwrite replaces an
-existing file. For a model trained with differential privacy, the guarantee for
-clients is printed, too.
+The model is a SavedModel or a TFLite model, without its experiment. The images
+are the test images of a task, or the folder --images, which has a folder for
+each class. For a model of feature vectors, --images is a .npz file with the
+arrays `test_features` and `test_labels`. --output_file=results.json also writes
+the results and the confusion matrix as JSON; --overwrite replaces an existing
+file. The program also prints the guarantee of differential privacy.
 
-With --adapt_shares, or --class_shares, the images are those of one site, whose
-class shares the model adapts to. --adapt_shares estimates these shares from the
-test images themselves, without their labels.
+With --adapt_shares or --class_shares, the images come from one site, and the
+model adapts to the site's class shares. --adapt_shares estimates these shares
+from the test images, without their labels.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,10 +31,10 @@ from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.cli import site_shares
 from tff_semifl.data import data_errors
-from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
+from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import task_registry
 from tff_semifl.export import exported_model
@@ -85,7 +84,7 @@ def main(evaluate: Evaluate) -> None:
     with evaluate.model.blame_images(ValueError):
       read = (
         _batches_of_features
-        if model.kind is example_kinds.FEATURES
+        if model.kind is sources.FEATURES
         else _batches_of_folder
       )
       batches = read(model, images[0])
@@ -133,7 +132,7 @@ def main(evaluate: Evaluate) -> None:
 def _score(
   evaluate: Evaluate, model: exported_model.ExportedModel, batches: _Batches
 ) -> scores_lib.Scores:
-  """Evaluates the model, with the class shares of the images if asked for."""
+  """Evaluates the model, with class shares if the settings demand it."""
   if not evaluate.shares.adapts:
     return scores_lib.score(model, batches)
   inputs = site_shares.SiteInputs(model)

@@ -1,16 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Exports the model of an experiment, as a SavedModel or for phones.
+r"""Exports the model of an experiment as a SavedModel or TFLite model.
 
   python -m launch.export_saved_model --experiment=results/mine
   python -m launch.export_saved_model --experiment=results/mine \
     --format=saved_model,tflite
 
-The model is that of the newest intact checkpoint, or the best model of a run
-with --keep_best. A model card, README.md, describes the model and its accuracy.
-The settings are the experiment's; if its images or features have moved, say
-where they are by --data_dir, --image_dir or --features_file.
+The model comes from the newest intact checkpoint; with --keep_best it is the
+best model of the run. A model card, README.md, describes the model and its
+accuracy. If images or features of the experiment have moved, give their new
+place by --data_dir, --image_dir or --features_file.
 """
 
 from collections.abc import Mapping
@@ -60,8 +60,8 @@ class Export(settings.Settings):
   )
   export_dir: str | None = settings.setting(
     None,
-    'Folder to export to; an earlier export in it is replaced completely. By'
-    ' default the folder named export in that of the experiment.',
+    'Folder of the export; an earlier export there is replaced completely. By'
+    " default the folder export in the experiment's folder.",
   )
   data_dir: str | None = settings.setting(
     None, 'Folder of TensorFlow Datasets, if it has changed.'
@@ -75,13 +75,13 @@ class Export(settings.Settings):
   evaluate: bool = settings.setting(
     True,
     'Whether to test the exported models on the test images of the task, if'
-    ' these are on the disk; none are downloaded.',
+    ' these are on the disk; nothing is downloaded.',
   )
   license: str | None = settings.setting(
     None, 'License of the model, for its card.'
   )
   intended_use: str | None = settings.setting(
-    None, 'What the model is for, for its card.'
+    None, 'Purpose of the model, for its card.'
   )
   takes_shares: bool = settings.setting(
     False,
@@ -122,7 +122,7 @@ def main(export: Export) -> None:
   with blame_experiment(ValueError):
     if task.data_description != hparams.data:
       raise ValueError(
-        f'was trained on other data ({hparams.data}) than there are now'
+        f'was trained on other data ({hparams.data}) than the present data'
         f' ({task.data_description})'
       )
     model = experiment.model.model.create(task, seed=0)

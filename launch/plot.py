@@ -6,16 +6,16 @@ r"""Draws metrics of one or more experiments by round.
   python -m launch.plot --experiments=results/labels_alone,results/semifl \
     --output_file=curves.png,curves.svg
 
-By default this draws the test accuracy and, if clients made pseudo-labels, the
-share of images labeled and the accuracy of these labels. Any columns of
-metrics.csv can be drawn, each in a panel, such as the quality of pseudo-labels
-in Figure 6 of SemiFL's paper:
+By default panels show the test accuracy and, if clients made pseudo-labels, the
+share of labeled images and the accuracy of these labels. --metrics chooses
+other columns of metrics.csv, such as the quality of pseudo-labels in SemiFL's
+Figure 6:
 
   python -m launch.plot --experiments=results/semifl \
     --metrics=client/pseudo_accuracy,client/threshold_accuracy
 
-Experiments of the same name, such as runs with several seeds, are drawn as one
-curve: their mean, in a band of one standard deviation to both sides.
+Experiments of the same name, such as runs with several seeds, become one curve:
+their mean, with a band of one standard deviation to both sides.
 
   python -m launch.plot --experiments=results/seed0,results/seed1 \
     --names=SemiFL,SemiFL
@@ -48,7 +48,7 @@ class Plot(settings.Settings):
   )
   names: tuple[str, ...] | None = settings.setting(
     None,
-    'Comma-separated names in the legend; by default those of their folders.',
+    'Comma-separated names in the legend; by default the names of the folders.',
   )
   title: str = settings.setting('', 'Title of the figure.')
   metrics: tuple[str, ...] | None = settings.setting(
@@ -87,7 +87,7 @@ def _choose_panels(
   metrics: Sequence[str] | None,
   runs: Sequence[metrics_table.Metrics],
 ) -> Sequence[learning_curves.Panel]:
-  """The panels of some columns of metrics.csv, or the usual ones."""
+  """The panels of the chosen columns of metrics.csv, or the default panels."""
   if metrics is None:
     return learning_curves.LEARNING_CURVES
   columns = dict.fromkeys(itertools.chain(*runs))

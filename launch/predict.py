@@ -6,15 +6,14 @@ r"""Predicts the classes of images with an exported model.
   python -m launch.predict --exported_model=results/mine/export \
     --images=photos,another.jpg --output_file=predictions.csv
 
-Images may have any size and number: only a few are in memory at a time. A model
+Images may have any size and number; only a few are in memory at a time. A model
 of feature vectors takes .npy files, or .npz files with an array `features`. The
-table, results/predictions.csv by default, has a row for each image or vector:
+table, by default results/predictions.csv, has a row for each image or vector:
 path, class_name and probability of the most probable class. --overwrite
 replaces an existing file.
 
---adapt_shares estimates the class shares of the site that the images are from,
-predicts with them, and writes them beside the table, as
-predictions.class_shares.csv.
+--adapt_shares estimates the class shares of the images' site, predicts with
+them, and writes predictions.class_shares.csv.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,10 +29,10 @@ from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.cli import site_shares
 from tff_semifl.data import data_errors
-from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
+from tff_semifl.data import sources
 from tff_semifl.export import exported_model
 
 
@@ -103,7 +102,7 @@ def _read_batches(
   """Yields names, and images or vectors."""
   read = (
     feature_files.read_batches
-    if model.kind is example_kinds.FEATURES
+    if model.kind is sources.FEATURES
     else image_reading.read_batches
   )
   shown = tqdm.tqdm(files, 'predicting', disable=None)

@@ -7,16 +7,17 @@
   python -m launch.report results/labels_alone_seed* results/semifl_seed*
   python -m launch.report results/my_sweep --output_file=sweep.html
 
-Arguments are folders of experiments, or folders that hold many, such as that of
-a sweep. On one run there are learning curves, metrics with intervals, recall
-and precision of each class, confusions, calibration, the accuracy of clients,
-wrong images, what may mislead, privacy, settings and the command. On several
-there are also means over seeds, and paired differences from the first ones.
+Arguments are folders of experiments, or folders with several experiments, such
+as the folder of a sweep. The report of a run has learning curves, metrics with
+intervals, recall and precision by class, confusions, calibration, clients'
+accuracies, misclassified images, warnings, privacy, settings and the command.
+The report of several runs also has means over seeds, and paired differences
+from the first runs.
 
-The exported model is run on the images that the run was evaluated on. Where
-these are not on this machine, the report says so and has the rest. By default
-the file is report.html in the folder of the experiment, or of several ones
-beside the first.
+The exported model predicts the test or validation images of the run. If these
+images are not on this machine, the report says so and has the other sections.
+By default the file is report.html in the folder of the experiment; for several
+experiments, beside the folder of the first.
 """
 
 from collections.abc import Sequence

@@ -3,9 +3,10 @@
 
 r"""Shows the partition of images among clients, and augmented images.
 
-Prints the clients' numbers of images and a measure of how much their classes
-differ, and draws the images by client and class (partition.png), and the
-originals and views of some images (augmentations.png). Nothing is trained.
+It prints the clients' numbers of images and a measure of how much their classes
+differ. Figures show the numbers of images by client and class (partition.png),
+and some images with their augmentations (augmentations.png). Nothing is
+trained.
 
   python -m launch.show_data --task=digits --partition=dirichlet \
     --num_clients=10
@@ -20,7 +21,7 @@ import numpy as np
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.cli import commands
-from tff_semifl.data import example_kinds
+from tff_semifl.data import sources
 from tff_semifl.experiment import data_figures
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.plots import figures
@@ -28,7 +29,7 @@ from tff_semifl.plots import figures
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ShowData(settings_lib.Settings):
-  """The settings of this program, beside those of data."""
+  """The settings of this program, in addition to data settings."""
 
   output_dir: str = settings_lib.setting('results', 'Folder for the figures.')
 
@@ -43,7 +44,7 @@ def main(own: ShowData, settings: experiment_settings.Data) -> None:
   fig, skew = data_figures.draw_partition(task, data, settings.title)
   drawn = {'partition': fig}
   images = (data.labeled if len(data.labeled.labels) else data.unlabeled)[0]
-  if example_kinds.kind_of(task.image_shape) is example_kinds.IMAGES:
+  if sources.kind_of(task.image_shape) is sources.IMAGES:
     drawn['augmentations'] = data_figures.draw_augmentations(
       task, np.asarray(images[:8]), seed=settings.seed.seed
     )
@@ -56,7 +57,7 @@ def main(own: ShowData, settings: experiment_settings.Data) -> None:
     ' client',
     f'images per client: {min(sizes)} at least, {np.median(sizes):g} in the'
     f' median, {max(sizes)} at most',
-    f'R, from 0 for one mix of classes to 1 for none in common: {skew}',
+    f'R, from 0 (equal class shares) to 1 (no common classes): {skew}',
     *(f'note: {note}' for note in data.notes),
     sep='\n',
   )

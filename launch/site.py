@@ -3,17 +3,17 @@
 
 r"""Takes part in training as a site, whose images stay on this machine.
 
-On the site's machine, with the packages of the program that directs training
-and the token of its cluster:
+On the site's machine, with the same packages as the training program and the
+token of its cluster:
 
   python -m launch.site --address=hostA:6379 --name=site_3 \
     --image_dir=photos/site_3 --image_size=64
 
-Images are read and scaled first. The machine then belongs to the Ray cluster at
---address until Ctrl-C: the site is a client of each program with
---task=image_folder and the site's name in --sites. A line is printed for each
-program that runs here, with its digest. With --approved, only the programs run
-that launch.train --dry_run lists.
+Images are read and scaled first. Then the machine belongs to the Ray cluster at
+--address until Ctrl-C. The site is a client of each program that has
+--task=image_folder and the site's name in --sites. It prints a line, with a
+digest, for each program that runs on it. With --approved it runs only approved
+programs, whose digests launch.train --dry_run lists.
 """
 
 import dataclasses
@@ -44,11 +44,11 @@ _STOP_SECONDS = 10
 def check_cluster(address: str) -> None:
   """Checks `RAY_AUTH_MODE`, and that a server listens at host:port."""
   ray_options.prepare(is_local=False)
-  # TLS does not suffice: Ray's port for packages of programs is without TLS.
+  # TLS does not suffice: Ray's port for packages of programs does not use TLS.
   if os.environ.get('RAY_AUTH_MODE') != 'token':
     raise errors.WorkerError(
       'whoever reaches this machine could read its images: have all machines of'
-      ' the cluster use a token, RAY_AUTH_MODE=token, beside TLS'
+      ' the cluster use a token, RAY_AUTH_MODE=token, in addition to TLS'
       ' (docs/cluster.md)'
     )
   # Importing Ray takes a second.
@@ -123,7 +123,8 @@ class SiteSettings(settings.Settings):
 
   name: str | None = settings.setting(
     None,
-    'Name of the site. It must be given, and no other site may have it.',
+    'Name of the site. It must be given, and differ from the names of other'
+    ' sites.',
     settings.Values(sites.NAME_DESCRIPTION, sites.is_name),
   )
   address: str | None = settings.setting(
@@ -133,27 +134,27 @@ class SiteSettings(settings.Settings):
   )
   node_ip_address: str | None = settings.setting(
     None,
-    'Address by which the other machines of the cluster reach this one. By'
-    ' default that of the interface that leads to them.',
+    'Address by which the other machines of the cluster reach this machine. By'
+    ' default the address of the interface that leads to the cluster.',
   )
   image_dir: str | None = settings.setting(
-    None, 'Folder of the images, without folders in it. It must be given.'
+    None, 'Folder of the images, without subfolders. It must be given.'
   )
   image_size: str = settings.setting(
     '64',
-    'Size in pixels that images are scaled to, 64 or height and width, 48x64;'
-    ' the same as in the program that trains.',
+    'Size of images after scaling, in pixels: 64, or height and width, 48x64;'
+    ' the same as in the training program.',
     image_folder.SIZES,
   )
   gray: bool = settings.setting(
     False,
-    'Whether images are gray, with one channel; the same as in the program that'
-    ' trains.',
+    'Whether images are gray, with one channel; the same as in the training'
+    ' program.',
   )
   approved: str | None = settings.setting(
     None,
-    'File with the digests of the programs that may run here, such as what'
-    ' launch.train prints with --dry_run. By default all may run.',
+    'File with the digests of approved programs, such as the output of'
+    ' launch.train --dry_run. By default all programs may run.',
   )
 
 
@@ -167,7 +168,7 @@ def main(site: SiteSettings) -> None:
     check_cluster(site.address)
   form = image_folder.create_form(site.image_size, gray=site.gray)
   with image_task.blame_data(site, 'image_dir'):
-    # Kept in an unnamed file, which disappears with this process.
+    # The images are in an unnamed file, which disappears with this process.
     found = image_folders.read_client_folder(site.image_dir, form)
   images = found.images
   print(

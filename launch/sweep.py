@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Trains several presets or flagfiles with several seeds, and keeps a table.
+r"""Trains presets or flagfiles with several seeds, and writes a table.
 
   python -m launch.sweep --seeds=0,1,2,3 --output_dir=results/table_1 \
     --presets='semifl/svhn_*'
@@ -10,27 +10,27 @@ r"""Trains several presets or flagfiles with several seeds, and keeps a table.
     --flagfiles=semifl:my.flags,batch_label_semifl:my.flags
 
 Flags of `launch.train`, such as --total_rounds or --data_dir, apply to all runs
-and override flagfiles and presets. All runs are checked before the first one
+and override flagfiles and presets. All runs are checked before the first run
 starts.
 
-Each run is a process of `launch.train`, with the folder
-`<output_dir>/<system>_<flagfile>_seed<seed>`, whatever --output_dir a flagfile
-has, and a log of the same name with the suffix `.log`. The same command resumes
-an interrupted sweep and skips complete runs. The table has the complete runs,
-and is updated after each. A failed run does not end the sweep. Names also have
-the value of a varied setting, and `validation` for runs that validate.
+Each run is a process of `launch.train`. Its folder is
+`<output_dir>/<system>_<flagfile>_seed<seed>`, for the --output_dir of the
+sweep, and its log has the same name with the suffix `.log`. Names also have the
+value of a varied setting, and `validation` with a validation split. The same
+command resumes an interrupted sweep and skips complete runs. The table has the
+complete runs. A failed run does not end the sweep.
 
 --vary and --values train each entry with each value of a setting. With
 --num_validation, a flag of `launch.train`, runs are evaluated on some of the
-server's labeled images in place of the test images, and the program says which
+server's labeled images instead of the test images. The program then says which
 value has the least loss, and how to train with this value:
 
   python -m launch.sweep --flagfiles=semifl:my.flags --vary=learning_rate \
     --values=0.01,0.03,0.1,0.3,1 --num_validation=20
 
---print_commands prints the commands of the runs instead, for GNU parallel, an
-array of SLURM jobs or Ray jobs. The same command without --print_commands makes
-the table when these have ended.
+--print_commands only prints the commands of the runs, for GNU parallel, an
+array of SLURM jobs or Ray jobs. After these have ended, the same command
+without --print_commands writes the table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,11 +56,11 @@ from tff_semifl.results import sweep_table
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sweep(settings.Settings):
-  """The settings of this program, beside those passed on to the runs."""
+  """The settings of this program, in addition to the settings of runs."""
 
   flagfiles: tuple[str, ...] = settings.setting(
     (),
-    'Experiments to train, separated by commas: each a system and a flagfile,'
+    'Experiments to train, separated by commas: pairs of system and flagfile,'
     ' such as semifl:my.flags.',
   )
   presets: tuple[str, ...] = settings.setting(
@@ -76,17 +76,17 @@ class Sweep(settings.Settings):
     (), 'The values of --vary, separated by commas, in order.'
   )
   output_dir: str = settings.setting(
-    'results', 'Folder that holds the folders of all experiments.'
+    'results', 'Folder for the folders of all experiments.'
   )
   parallel: int = settings.setting(
     1,
-    'Number of runs at the same time, which share cores, GPUs and memory.',
+    'Number of concurrent runs, which share cores, GPUs and memory.',
     settings.AT_LEAST_1,
   )
   print_commands: bool = settings.setting(
     False,
-    'Print the command of each run that is not complete, one a line, and run'
-    ' and write nothing.',
+    'Print the command of each incomplete run, one per line; do not train or'
+    ' write.',
   )
 
   @property
@@ -112,7 +112,7 @@ def main(sweep: Sweep, passed_on: Sequence[str]) -> None:
       return
     with durable_files.naming(sweep.folder):
       sweep.folder.mkdir(parents=True, exist_ok=True)
-    # Written before the first run, to check that the table is writable.
+    # Written before the first run, to check that the file is writable.
     _write_table(sweep, by_entry)
     complete = [run.name for run in runs if run not in incomplete]
     if complete:
@@ -146,7 +146,7 @@ def _train(
   failed = []
   with (
     contextlib.closing(sweep_runs.execute(runs, sweep.parallel)) as ended,
-    # None shows the bar in a terminal only.
+    # None shows the bar only in terminals.
     tqdm.tqdm(
       total=len(runs), unit='run', disable=progress.is_quiet() or None
     ) as bar,

@@ -1,16 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trains an image classifier with the system that is the first argument.
+"""Trains an image classifier with the system that the first argument names.
 
-This trains SemiFL on digits, with the flags of the demonstration:
+For example, SemiFL on digits:
 
   python -m launch.train semifl --preset=semifl/digits_50_iid
 
 `python -m launch.train SYSTEM --help` lists the flags of a system, and
---dry_run prints what would be run instead of running it. Your own system is
-named as package.module:NAME, and so are your own task (--task) and model
-(--model).
+--dry_run prints the plan without training. The name of your own system, task
+(--task) or model (--model) is package.module:NAME.
 
 Results are in `<output_dir>/<experiment_name>`; the same command resumes an
 interrupted run. Progress is shown on standard error, and the result is printed
@@ -45,11 +44,11 @@ from tff_semifl.metrics import intervals
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Training(settings.Settings):
-  """The settings of this program, beside those of what it trains."""
+  """The settings of this program, in addition to the settings of training."""
 
   dry_run: bool = settings.setting(
     False,
-    'Build everything, print as JSON what would be run, and train nothing.',
+    'Build everything and print the plan as JSON, without training.',
   )
 
 

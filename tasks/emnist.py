@@ -3,10 +3,9 @@
 
 """EMNIST, 47 classes of letters and digits, as in Zhang et al.
 
-The split "balanced" has the same number of images of each class, and one class
-for capital and small letters that look alike. TFDS and Zhang et al. use the
-published images, which are transposed: a horizontal flip turns letters upside
-down.
+The split "balanced" has equally many images of each class, and one class for
+capital and small letters that look alike. The published images, as in TFDS and
+Zhang et al., are transposed: a horizontal flip turns letters upside down.
 
 References:
   Cohen, Afshar, Tapson, van Schaik. EMNIST. IJCNN 2017.
@@ -30,7 +29,7 @@ class EMNIST(tfds_task.TFDSTask):
   data_set = tfds_task.DataSet(
     name='emnist/balanced',
     image_shape=(28, 28, 1),
-    # Small letters with a class of their own come last.
+    # Small letters that have their own class come last.
     class_names=(*string.digits, *string.ascii_uppercase, *'abdefghnqrt'),
     # MNIST's values, as in the code of Zhang et al.
     pixel_mean=(0.1307,),

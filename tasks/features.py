@@ -4,7 +4,7 @@
 """A task of a user's own feature vectors.
 
 `feature_files` describes the file. Client ids in the file determine the
-partition; without ids, settings do.
+partition; without ids, the settings do.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ class Features(image_task.Task):
       return _read(self.features_file, _find_version(self.features_file))
 
 
-# Cached, since a program creates its task several times.
+# Cached, because a program creates its task several times.
 @functools.lru_cache(maxsize=1)
 def _read(path: str, version: tuple[int, ...]) -> image_task.ImageTask:
   del version
@@ -69,10 +69,10 @@ def _read(path: str, version: tuple[int, ...]) -> image_task.ImageTask:
 
 
 def _find_version(path: str) -> tuple[int, ...]:
-  """A key that changes when the file does."""
+  """A key that changes when the file changes."""
   try:
     found = os.stat(path)
   except OSError:
-    # Reading the file reports the error.
+    # Reading the file will report the error.
     return ()
   return found.st_ino, found.st_size, found.st_mtime_ns

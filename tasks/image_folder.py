@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A task of a user's own images: the server's class folders, client folders.
+"""A task of a user's own images, in class folders and client folders.
 
-Clients' images may be at sites instead. All other images are read when the task
-is created. `image_folders` describes the folders.
+`image_folders` describes the folders. Images are read when the task is created;
+clients' images may stay at sites instead.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ def parse_size(text: str) -> tuple[int, int] | None:
 
 
 def create_form(size: str | None, *, gray: bool) -> image_reading.ImageForm:
-  """The form that images are converted to; `size` is as in `SIZES`."""
+  """The form to which images are converted; `size` is like '64' or '48x64'."""
   return image_reading.ImageForm(size and parse_size(size), 1 if gray else 3)
 
 
@@ -74,8 +74,8 @@ class ImageFolder(image_task.Task):
   )
   flip: bool = settings.setting(
     True,
-    'Whether to train on mirror images, too. Turn it off if a mirror image is'
-    ' of another class, as with writing.',
+    'Whether to also train on mirror images. Turn it off if a mirror image may'
+    ' have another class, as with writing.',
   )
   test_fraction: float | None = settings.setting(
     None,
@@ -86,9 +86,9 @@ class ImageFolder(image_task.Task):
 
   sites: tuple[str, ...] = settings.setting(
     (),
-    "Comma-separated names of the sites that hold clients' images: those of"
-    ' launch.site on the cluster of --ray_address. The folder must then have no'
-    ' client folders.',
+    "Comma-separated names of the sites that hold clients' images, as in"
+    ' launch.site on the cluster of --ray_address. Then the folder must not'
+    ' have client folders.',
     settings.Values(
       f'different names of {sites_lib.NAME_DESCRIPTION}',
       lambda names: (
@@ -106,7 +106,7 @@ class ImageFolder(image_task.Task):
     if self.image_size is None:
       size = {'image_size': '32', 'model_depth': 10}
     else:
-      # Possible depths depend on the size.
+      # The possible depths of a network depend on the size.
       size = {'model_width': 1}
     return {
       **size,
@@ -131,7 +131,7 @@ class ImageFolder(image_task.Task):
       return _read(self, _find_versions(self.image_dir))
 
 
-# Cached, since a program creates its task several times.
+# Cached, because a program creates its task several times.
 @functools.lru_cache(maxsize=1)
 def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
   del versions
@@ -147,7 +147,7 @@ def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
 def _find_versions(root: str) -> str:
   """A digest of the names, sizes and times of all files in a folder."""
   digest = hashlib.sha256()
-  # Reading the folder, and the file, reports the error.
+  # Reading the folder and the file will report the error.
   with contextlib.suppress(data_errors.DataError):
     for folder in image_listing.walk(pathlib.Path(root)):
       for path in sorted(folder.glob('*')):

@@ -4,7 +4,7 @@
 """SVHN, as in SemiFL's experiments (Table 4 of SemiFL).
 
 The images are digits of house numbers; the label in TFDS is the digit, 0 to 9.
-As in the paper, the split "extra" of half a million images is not used.
+As in SemiFL, the split "extra" of half a million images is not used.
 """
 
 import dataclasses
@@ -24,12 +24,11 @@ class SVHN(tfds_task.TFDSTaskOfBothPapers):
     class_names=tuple(str(digit) for digit in range(10)),
     pixel_mean=(0.4377, 0.4438, 0.4728),
     pixel_standard_deviation=(0.1980, 0.2010, 0.1970),
-    # The mirror image of a digit is not a digit. (The code of Zhang et al.
-    # flips digits, too.)
+    # The mirror image of a digit is not a digit. (Zhang et al. do flip digits.)
     flip=False,
     padding=4,
     model_depth=28,
     model_width=2,
-    # The larger number in SemiFL's tables; the paper's text has other numbers.
+    # The larger number in SemiFL's tables; its text has other numbers.
     num_labeled=1000,
   )

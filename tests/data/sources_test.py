@@ -16,7 +16,6 @@ import tensorflow as tf
 from tests.data import image_tree
 from tests.data import tfds_files
 from tff_semifl.data import data_errors
-from tff_semifl.data import example_kinds
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
 from tff_semifl.data import sources
@@ -37,18 +36,18 @@ def _store(images):
 
 class ExampleKindsTest(parameterized.TestCase):
   @parameterized.parameters(
-    ((8, 6, 3), example_kinds.IMAGES, np.uint8),
-    ((5,), example_kinds.FEATURES, np.float32),
+    ((8, 6, 3), sources.IMAGES, np.uint8),
+    ((5,), sources.FEATURES, np.float32),
   )
   def test_follow_from_the_shape(self, shape, kind, dtype):
-    self.assertIs(example_kinds.kind_of(shape), kind)
+    self.assertIs(sources.kind_of(shape), kind)
     noise = kind.draw_noise(np.random.default_rng(0), (4, *shape))
     self.assertEqual(noise.shape, (4, *shape))
     self.assertEqual(noise.dtype, dtype)
 
   def test_others_are_refused(self):
     with self.assertRaisesRegex(ValueError, r'found examples of shape \(4, 5'):
-      example_kinds.kind_of((4, 5))
+      sources.kind_of((4, 5))
 
 
 class LabeledImagesTest(absltest.TestCase):

@@ -9,7 +9,7 @@ import types
 from absl.testing import absltest
 import numpy as np
 
-from tff_semifl.data import example_kinds
+from tff_semifl.data import sources
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.export import scores
@@ -61,7 +61,7 @@ def _score(labels, predicted, confidence):
   model = types.SimpleNamespace(
     class_names=_NAMES,
     image_shape=(1, 1, 1),
-    kind=example_kinds.IMAGES,
+    kind=sources.IMAGES,
     predict=lambda shown: probabilities[shown[:, 0, 0, 0] % len(labels)],
   )
   return scores.score(model, [(images, labels)])

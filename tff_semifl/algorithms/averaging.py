@@ -23,7 +23,7 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 
-# The clients' optimizer and the server's.
+# (optimizer of the clients, optimizer of the server)
 OptimizerPair = tuple[
   tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
 ]
@@ -87,8 +87,7 @@ class Averaging(system.System):
         optimizer=client_optimizer,
         keep_optimizer_state=self.client_momentum.keep_client_momentum,
         max_update_norm_ratio=self.averaging.max_update_norm_ratio,
-        # The private mean is unweighted, and adds noise. The diversity would
-        # publish sums of updates without noise.
+        # The diversity would publish sums of updates without noise.
         measure_weight_diversity=aggregator.is_weighted,
         return_given_labels=ingredients.returns_given_labels,
       ),
@@ -108,7 +107,7 @@ class Averaging(system.System):
   def create_optimizers(
     self, classifier: functional.ImageClassifier
   ) -> OptimizerPair:
-    """The optimizers of clients and of the server; TFF has others."""
+    """The optimizers of the clients and of the server."""
     del classifier
     return self.optimizer.build(), self.optimizer.build(
       self.server_training.server_optimizer
@@ -127,7 +126,7 @@ class Averaging(system.System):
 class Alternating(Averaging):
   """Alternate training: clients train, then the server fine-tunes their mean.
 
-  With `FixMix` clients it is SemiFL (Algorithm 1 of SemiFL).
+  With `FixMix` clients this is SemiFL (Algorithm 1 of SemiFL).
   """
 
   server: training_settings.ServerTraining = training_settings.ServerTraining()
@@ -139,13 +138,13 @@ class Alternating(Averaging):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Parallel(Alternating):
-  """Parallel training: server and clients train the same weights."""
+  """Parallel training: server and clients start from the same weights."""
 
   plain_average: bool = settings.setting(
     False,
-    'Whether the server weighs as much as a client, and momentum is of the'
-    " average (SemiFL's paper), instead of one half, and momentum of the"
-    ' difference between server and clients (the code of its authors).',
+    'Whether the server has the weight of a client, with momentum of the'
+    " average (SemiFL's paper). Otherwise it has weight 1/2, with momentum of"
+    " the difference between server and clients (its authors' code).",
   )
 
   def run_round(self, *arguments: Any) -> federated_process.RoundOutput:
@@ -160,7 +159,7 @@ class Parallel(Alternating):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ParallelInTwoGroups(Alternating):
-  """FedRGD as in SemiFL's tables: two groups of clients, the server in both."""
+  """FedRGD as in SemiFL's tables: two groups of clients, the server in each."""
 
   def run_round(self, *arguments: Any) -> federated_process.RoundOutput:
     return rounds_lib.parallel_round(
@@ -171,7 +170,7 @@ class ParallelInTwoGroups(Alternating):
 
 
 def _refuse_reports(client: method.Method) -> None:
-  """Raises a SettingError if clients report sums beside their updates."""
+  """Raises a SettingError if clients report more than their updates."""
   defaults = (None, method.Method.report, client_parts.ClientPart.report)
   reporting = (client, *client.parts.values())
   if any(

@@ -3,9 +3,9 @@
 
 """The parts of a client that labels its images once, as in SemiFL.
 
-Each part is a field of `fix_mix.Fix`; a field of None does as SemiFL does. All
-parts can be combined. A part may keep a state at the server, updated by sums
-over clients' images, which secure aggregation can add.
+Each part is a field of `fix_mix.Fix`; None means as in SemiFL. All parts can be
+combined. A part may keep a state at the server, updated by sums over clients'
+images, which secure aggregation can add.
 
 References:
   Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
@@ -30,12 +30,12 @@ from tff_semifl.models import functional
 Client = hook_arguments.ClientContext
 Labels = pseudo_labels.PseudoLabels
 
-# From FixMatch's code: bounds the factor of a class that is never predicted.
+# As in FixMatch's code; bounds the factor of a class that is never predicted.
 _EPSILON = 1e-6
 
 
 class ClientPart(method.Guiding, settings.Settings):
-  """Base of the parts; `client.guidance` is the message to the part."""
+  """Base of the parts; `client.guidance` is the server's message."""
 
   def report(self, client: Client) -> Any:
     """The sums over the client's images, for `guidance`; () for no sums."""
@@ -48,7 +48,7 @@ class Selection(ClientPart, abc.ABC):
 
   @abc.abstractmethod
   def select(self, client: Client, labels: Labels) -> tf.Tensor:
-    """The selection, bool [images], or weights of images, float32, >= 0."""
+    """Selected images, bool [images], or weights, float32 [images], >= 0."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class Regularizer(ClientPart, abc.ABC):
 
 
 class Weighting(ClientPart, abc.ABC):
-  """Base of rules for the weights of clients in the mean."""
+  """Base of rules for the weights of clients in the mean update."""
 
   @abc.abstractmethod
   def weigh(self, client: Client) -> tf.Tensor:
@@ -94,7 +94,7 @@ def align(
   predicted: tf.Tensor,
   wanted: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """Logits of the probabilities times `wanted / predicted`.
+  """The logits of probabilities multiplied by `wanted / predicted`.
 
   `predicted` is the mean of the model's predictions, float32 [classes].
   `wanted` are class shares, by default equal.
@@ -121,8 +121,7 @@ class DistributionAlignment(Alignment):
 
   alignment_decay: float = settings.setting(
     0.9,
-    'Decay of the average class shares in a round; with 0 they are those of the'
-    ' last round.',
+    'Decay per round of the average class shares; 0 keeps only the last round.',
     settings.BELOW_1,
   )
 

@@ -3,9 +3,9 @@
 
 """Class priors of clients, estimated from unlabeled images.
 
-A prior is the shares of the classes among some images: float32 [classes], each
-above 0, with sum 1. The model learned from images with the server's prior. A
-client's prior may differ, while images of a class look the same everywhere.
+A prior holds the shares of the classes among images: float32 [classes],
+positive, with sum 1. The model is trained on images with the server's prior. A
+client's prior may differ; images of a class look the same at all clients.
 
 References:
   Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
@@ -21,9 +21,9 @@ import tensorflow as tf
 from tff_semifl.core import hook_arguments
 from tff_semifl.data import pipelines
 
-# Count of a class without labels.
+# The count of a class without labels.
 _ABSENT = 0.5
-# Least share of a class in the losses.
+# The least share of a class in the losses.
 _LEAST_SHARE = 1e-3
 # Labels per class at which the client's own prior has a weight of 1/2.
 _LABELS_FOR_HALF_WEIGHT = 2.0
@@ -41,7 +41,7 @@ def count_labels(server: hook_arguments.Server) -> tf.Tensor:
 
 
 def from_counts(counts: tf.Tensor) -> tf.Tensor:
-  """The prior of labels, float32 [classes], in which 0 counts as 1/2."""
+  """The prior of counted labels, float32 [classes]; a count of 0 is 1/2."""
   counts = tf.maximum(counts, _ABSENT)
   return counts / tf.reduce_sum(counts)
 
@@ -49,10 +49,10 @@ def from_counts(counts: tf.Tensor) -> tf.Tensor:
 def label_weight(counts: tf.Tensor) -> tf.Tensor:
   """The default weight of a client's prior when it labels, in [0, 1].
 
-  With an error of the estimate proportional to 1 / n, for n labels of C
-  classes, the weight of the least squared error is n^2 / (n^2 + (2 C)^2). The 2
-  was found by experiments. `counts` are the labels of each class, float32
-  [classes].
+  If the error of the estimate is proportional to 1 / n, for n labels of C
+  classes, the weight n^2 / (n^2 + (2 C)^2) minimizes the squared error. The
+  factor 2 was found in experiments. `counts` are the labels of each class,
+  float32 [classes].
   """
   num_classes = tf.cast(tf.size(counts), tf.float32)
   labels = tf.square(tf.reduce_sum(counts))
@@ -64,8 +64,8 @@ def from_probabilities(
 ) -> tf.Tensor:
   """The maximum a posteriori prior of images, given class probabilities.
 
-  It is as if there were `pseudo_count` more images with the server's prior.
-  `probabilities` are float32 [images, classes]; there may be no image.
+  The estimate has `pseudo_count` additional images with the server's prior.
+  `probabilities` are float32 [images, classes]; there may be no images.
   """
   count = tf.cast(tf.shape(probabilities)[0], tf.float32)
   return (
@@ -82,8 +82,8 @@ def estimate(
 ) -> tf.Tensor:
   """Estimates the prior of unlabeled images by expectation maximization.
 
-  `logits` are float32 [images, classes], of a model that learned from images of
-  `server_prior`; there may be no image.
+  `logits` are float32 [images, classes], of a model trained on images with
+  `server_prior`; there may be no images.
   """
 
   def iterate(prior: tf.Tensor) -> tuple[tf.Tensor]:

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""From client priors to a network: client priors label, a network learns.
+"""Trains a network on the labels of client priors, by federated SGD.
 
-Before round 1, client priors train a linear classifier of pixels or features,
-the layer (see `client_priors`). In each round a client finds the posteriors of
-its images, given its class shares, and sends the network's gradient for a batch
-of these soft labels. Posteriors stay at the client.
+Before round 1, client priors train a linear layer that classifies pixels or
+features (see `client_priors`). In each round a client computes the posteriors
+of its images, given its class shares, and sends the network's gradient for a
+batch with these soft labels. Posteriors stay at the client.
 
     prepare:  W, m, s = client priors, from sums over all clients
     client k: p(c | x) ~ exp(W x)_c pi_kc, with the posterior of the class
@@ -14,9 +14,9 @@ of these soft labels. Posteriors stay at the client.
               g_k = gradient of the network's cross-entropy with p, a batch
     server:   network <- step along the mean of g_k
 
-A step that averages gradients is a step on the images of all clients, however
-their classes differ. With several local steps the network forgets the classes
-that a client lacks.
+A step along the mean gradient is a step on the images of all clients, however
+their classes differ. In many local steps a network forgets classes that the
+client lacks.
 """
 
 import collections
@@ -55,12 +55,12 @@ from tff_semifl.models import functional
 
 @dataclasses.dataclass(frozen=True)
 class Labeler(method.Guiding):
-  """A linear classifier by client priors, which labels clients' images.
+  """A linear classifier, trained by client priors, that labels clients' images.
 
   The server keeps the state of client priors.
   """
 
-  shape: tuple[int, ...]  # The shape of what the layer takes.
+  shape: tuple[int, ...]  # The shape of the layer's input.
 
   def init_guidance(self, model: functional.ImageClassifier) -> state_lib.State:
     size, num_classes = math.prod(self.shape), model.num_classes
@@ -72,14 +72,14 @@ class Labeler(method.Guiding):
   def tell(
     self, kept: state_lib.State, server: hook_arguments.Server
   ) -> state_lib.Labeler:
-    """What a client labels with, float32."""
+    """The classifier with which clients label, float32."""
     del server
     labeler = state_lib.State(*kept).labeler
     return state_lib.Labeler(*(tf.cast(each, tf.float32) for each in labeler))
 
 
 def _find_shape(ingredients: system.Ingredients) -> tuple[int, ...]:
-  """The shape of what the layer takes: features, or images."""
+  """The shape of the layer's input: features, or images."""
   if ingredients.num_features is not None:
     return (ingredients.num_features,)
   return ingredients.classifier.image_shape
@@ -101,7 +101,7 @@ def create_layer(
 class ClientPriorNetwork(gradient_steps.GradientSteps):
   """A network that learns the labels of client priors, by federated SGD."""
 
-  # Batch statistics of two classes differ from statistics of all classes.
+  # Batch statistics of a client with few classes differ from global statistics.
   usual = types.MappingProxyType(
     {'normalization': 'group', 'rounds_per_evaluation': 50}
   )
@@ -146,7 +146,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     batch: tf.Tensor,
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
     """The posteriors of a batch, given the class shares of all images."""
-    del weights  # They are trained, and do not label.
+    del weights  # The layer labels, not the network.
     labeler = state_lib.Labeler(*node.context.guidance[method.OWN])
     x = tf.cast(data.get('features', data['image']), tf.float32)
     size = labeler.weights.shape[0] - 1
@@ -173,7 +173,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
-    """The step along the clients' gradient; the labels are held out."""
+    """Server work that steps along the clients' gradient, without labels."""
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
 
     def train(state, weights, context, dataset, gradient):
@@ -201,7 +201,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     )
 
   def describe_result(self, trained: system.Trained) -> Iterator[str]:
-    """Yields lines on how clients differ, and on what they exchange."""
+    """Yields lines on how clients differ, and on the size of messages."""
     strength = trained.metrics['client/own/strength']
     if math.isnan(strength):
       yield 'no client took part in the last round'
@@ -209,8 +209,8 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     if strength >= 0.99 * choice.WITHOUT_OWN_SHARES:
       yield (
         "clients are alike, or a class's images differ between them: all have"
-        ' the same class shares, and the network learns what the layer that'
-        ' labels knows, and no more; try semifl or client_prior_semifl'
+        ' the same class shares, and the network learns only what the labeling'
+        ' layer knows; try semifl or client_prior_semifl'
       )
     else:
       yield (
@@ -236,12 +236,12 @@ def _build_preparations(
   server_type, client_type = priors.next.type_signature.parameter[1:]
 
   def lift(step):
-    """A computation on the whole state, of a step on the labeling models."""
+    """Lifts a step on the layer's state to a computation on the whole state."""
 
     @tff.federated_computation(state_type, server_type, client_type)
     def prepare(state, server_data, client_data):
       kept = getattr(state.guidance, method.OWN)
-      # The aggregator begins anew in each pass.
+      # The aggregator's state is new in each pass.
       aggregator = priors.initialize().aggregator
       kept = step(
         composition.replace(kept, state_lib.State, aggregator=aggregator),

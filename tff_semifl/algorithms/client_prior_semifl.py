@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL with client priors: labels and losses know a client's classes.
+"""SemiFL with client priors: labels and losses adapt to a client's classes.
 
-A client estimates its prior, the class shares of its images, from the images
-alone. It labels with the prior, and adds the prior to the logits in its losses,
-so that it does not unlearn classes that it lacks. The received and the returned
-model are both for the server's prior. References are in `client_prior`.
+A client estimates its prior, the class shares of its images, without labels. It
+labels with the prior, and adds the prior to the logits in its losses, so that
+training does not unlearn classes that the client lacks. The returned model is,
+like the received model, for the server's prior. See `client_prior`.
 """
 
 import abc
@@ -31,35 +31,34 @@ Labels = pseudo_labels.PseudoLabels
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PriorFixMix(flfl.ComposedFixMix):
-  """Base of SemiFL's clients that use their prior, in labels and in losses.
+  """Base of SemiFL clients that use their own prior in labels and losses.
 
   The server sends `{'server_prior': ..., 'label_prior_weight': ...}`.
   """
 
   prior_pseudo_count: float = settings.setting(
     10.0,
-    "Images with the server's shares of classes that are added to a client's"
-    ' own to get its shares; with ever more of them SemiFL is left.',
+    "Images with the server's class shares that the estimate of a client's"
+    ' shares adds to its own images; the more, the closer to SemiFL.',
     settings.ABOVE_0,
   )
   label_prior_weight: float | None = settings.setting(
     None,
-    "Weight of a client's own shares of classes in those with which it labels"
-    " (E-step), beside the server's; with 0 it labels as SemiFL's clients do,"
-    ' and with 1 it can go wrong where labels are few. By default'
-    ' n^2 / (n^2 + 4 C^2) for n labels of C classes at the server: 1/2 with two'
-    ' of each class, nearly 1 with many.',
+    "Weight of a client's own class shares, relative to the server's, when it"
+    " labels (E-step); with 0 it labels as SemiFL's clients do, with 1 it can"
+    ' go wrong where labels are few. By default n^2 / (n^2 + 4 C^2) for n'
+    ' labels of C classes at the server: 1/2 with two labels per class, nearly'
+    ' 1 with many.',
     settings.FRACTION,
   )
   train_with_prior: bool = settings.setting(
     True,
-    'Whether the shares of classes of a client are an offset of the logits in'
-    ' its losses (M-step).',
+    'Whether losses of a client add its log class shares to logits (M-step).',
   )
 
   @abc.abstractmethod
   def find_prior(self, client: Client, logits: tf.Tensor) -> tf.Tensor:
-    """The client's prior, float32 [classes], from the sent model's logits."""
+    """The client's prior, float32 [classes], from the model's logits."""
 
   def tell(self, kept: Any, server: hook_arguments.Server) -> dict[str, Any]:
     del kept  # The server keeps no state.
@@ -94,9 +93,9 @@ class ClientPriorFixMix(PriorFixMix):
 
   prior_iterations: int = settings.setting(
     3,
-    'Iterations of expectation maximization in which a client estimates its'
-    " shares of classes; with 1 they are the mean of the model's"
-    ' probabilities. With more, a model that is often wrong is trusted more.',
+    'Iterations of expectation maximization by which a client estimates its'
+    " class shares; with 1 these are the mean of the model's probabilities."
+    ' More iterations trust the model more, even if it is often wrong.',
     settings.AT_LEAST_1,
   )
 

@@ -43,9 +43,9 @@ _LEAST_SHARE = 1e-6
 class Estimate(NamedTuple):
   """The server's estimate of the clients' classes, float32.
 
-  The averages are over the last round that had any image. The bias `pull * log
-  m - push` is added to the logits for labeling, with the class shares m of the
-  server's labels.
+  The averages are over the last round in which a client had images. For
+  labeling, `pull * log m - push` is added to the logits; m are the labels'
+  class shares.
   """
 
   posteriors: tf.Tensor  # [classes], the average label of clients' images.
@@ -57,10 +57,10 @@ class Estimate(NamedTuple):
 class Sums(NamedTuple):
   """The sums that a client reports, float32."""
 
-  posteriors: tf.Tensor  # [classes], of labels.
+  posteriors: tf.Tensor  # [classes], the sum of the labels.
   log_shares: tf.Tensor  # [classes]
   num_images: tf.Tensor  # The number of labeled images.
-  num_clients: tf.Tensor  # 1 if there is any labeled image.
+  num_clients: tf.Tensor  # 1 if the client labeled any image, else 0.
 
 
 class ClassEstimate(method.Guiding):
@@ -75,11 +75,11 @@ class ClassEstimate(method.Guiding):
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """The Dirichlet parameters of class shares, and the shift of logits.
 
-    Logits with the shift are log p(example | class). Both are [classes].
+    Both are [classes]. Shifted logits are log p(example | class).
     """
     shares = client_prior.from_counts(client_prior.count_labels(server))
-    # Relative to the classes of all clients together, so that a model that
-    # gives one class to all clients is not mistaken for clients that differ.
+    # Relative to the class shares over all clients: a model that gives the same
+    # class to all clients does not mean that clients differ.
     found = tf.maximum(kept.posteriors, _LEAST_SHARE)
     strength = tf.where(
       kept.pull > 0,
@@ -110,9 +110,9 @@ class ClassEstimate(method.Guiding):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientPriorSGD(gradient_steps.GradientSteps):
-  """Federated SGD with class shares of each client, by empirical Bayes."""
+  """Federated SGD with an empirical Bayes estimate of clients' class shares."""
 
-  # Batch statistics of two classes differ from statistics of all classes.
+  # Batch statistics of a client with few classes differ from global statistics.
   usual = types.MappingProxyType({'normalization': 'group'})
 
   server: training_settings.PretrainedBatches = (
@@ -120,8 +120,8 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
   )
   client_labeled_images: int = settings.setting(
     64,
-    'Images that a client labels in a round to find its shares of classes: its'
-    ' batch, and others at random up to so many.',
+    'Images that a client labels in a round to find its class shares: its batch'
+    ' and other images at random.',
     settings.AT_LEAST_1,
   )
 
@@ -137,7 +137,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     data: Mapping[str, tf.Tensor],
     batch: tf.Tensor,
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
-    """Labels a batch, given class shares of up to `client_labeled_images`."""
+    """Labels a batch, given shares of up to `client_labeled_images` images."""
     classifier = ingredients.classifier
     num_images = tf.shape(data['image'])[0]
     # The images of the batch come first, then other images in a random order.

@@ -38,7 +38,7 @@ Labels = pseudo_labels.PseudoLabels
 class Fix(method.Method):
   """Labels once with the received model, and trains on confident images.
 
-  With the default parts this is SemiFL without the mix loss (section 3.3).
+  The default parts give SemiFL without the mix loss (section 3.3).
   """
 
   selection: client_parts.Selection = client_parts.FixedThreshold()
@@ -55,13 +55,13 @@ class Fix(method.Method):
     return labels, self.select(client, labels)
 
   def pseudo_label(self, client: Client, logits: tf.Tensor) -> Labels:
-    """The labels of images with these logits, float32 [images, classes]."""
+    """The pseudo-labels of images, from logits, float32 [images, classes]."""
     if self.alignment is None:
       return pseudo_labels.from_logits(logits)
     return self.alignment.label(client.of_part('alignment'), logits)
 
   def logit_offset(self, client: Client, labels: Labels) -> tf.Tensor | None:
-    """An offset of logits in the losses, float32 [classes]; by default none."""
+    """The offset of logits in losses, float32 [classes]; by default None."""
     del client, labels
     return None
 
@@ -123,8 +123,8 @@ class FixMix(Fix):
     return total
 
   def mix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
-    """The loss of the batch's images, mixed with images of `step.mix`."""
-    # Not max(x, 1 - x), as in other papers.
+    """The mixup loss of the batch's images and images of `step.mix`."""
+    # SemiFL does not take max(x, 1 - x), unlike MixMatch.
     coefficient = random_draws.beta(
       1,
       step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
@@ -150,9 +150,8 @@ PARALLEL_SEMIFL = averaging.Parallel(client=Fix())
 class LabelEachBatch(method.Method):
   """Labels each weakly augmented batch with the model in training (FixMatch).
 
-  As in the code of SemiFL's authors, static batch normalization is by the
-  statistics of the whole batch for labels, and of the selected images in
-  training.
+  As in the code of SemiFL's authors, static batch normalization uses statistics
+  of the whole batch for labels, and of the selected images for training.
   """
 
   relabel = 'batch'
@@ -178,7 +177,7 @@ FEDRGD_AS_IN_SEMIFL = averaging.ParallelInTwoGroups(client=LabelEachBatch())
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedMatchAsInSemiFL(averaging.Alternating):
-  """FedMatch as in SemiFL's tables: disjoint learning alone."""
+  """FedMatch as in SemiFL's tables: only disjoint learning."""
 
   usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
   models = ('decomposed_wide_resnet',)
@@ -194,10 +193,10 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   def create_optimizers(
     self, classifier: functional.ImageClassifier
   ) -> averaging.OptimizerPair:
-    """The clients' optimizer, for phi, and the server's, for sigma.
+    """The clients' optimizer of phi, and the server's optimizer of sigma.
 
-    Gradients are clipped by the norm over all weights: steps are shorter than
-    with plain kernels.
+    Gradients are clipped by their norm over all weights, so that steps are
+    shorter than with kernels that are not decomposed.
     """
     parts = fedmatch_networks.find_parts(classifier.trainable_names)
     of_clients, of_server = super().create_optimizers(classifier)
@@ -208,8 +207,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
           of_server, parts.sigma, optimizers.zero_second_half
         ),
       )
-    # Client and server both train normalization and classifier, which are
-    # averaged like phi.
+    # Clients and server train normalization and classifier, averaged like phi.
     return (
       optimizers.restrict(
         of_clients, [not is_sigma for is_sigma in parts.sigma]

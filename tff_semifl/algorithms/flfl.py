@@ -24,16 +24,16 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.core import losses
 from tff_semifl.core import pseudo_labels
 
-# Weights that multiply nothing: their size does not scale the output.
+# Suffixes of additive weights, whose size does not scale the output.
 _BIAS_SUFFIXES = ('bias:0', 'beta:0')
-# From ASAM: least size of a weight, and a term against division by 0.
+# From ASAM: the least size of a weight, which avoids division by 0.
 _LEAST_SIZE = 0.01
 _EPSILON = 1e-16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClassAdaptiveThresholds(client_parts.Selection):
-  """Trains on images above the threshold of their class at this client."""
+  """Trains on images above this client's threshold for their class."""
 
   def select(
     self, client: client_parts.Client, labels: client_parts.Labels
@@ -51,7 +51,7 @@ class ClassAdaptiveThresholds(client_parts.Selection):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SharpnessAwareConsistency(client_parts.Regularizer):
-  """Keeps predictions the same at weights of a higher loss."""
+  """Keeps predictions consistent when weights change to raise the loss."""
 
   perturbation_radius: float = settings.setting(
     0.1,
@@ -61,19 +61,19 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
   )
   consistency_weight: float = settings.setting(
     1.0,
-    'Weight of the divergence of predictions at the perturbed weights from'
-    ' those at the weights themselves.',
+    'Weight of the divergence between predictions with perturbed and with'
+    ' unperturbed weights.',
     settings.AT_LEAST_0,
   )
   consistency_threshold: float = settings.setting(
     0.95,
-    'Least confidence of a pseudo-label that counts in the consistency loss and'
-    ' in the perturbation.',
+    'Least confidence of pseudo-labels for the consistency loss and the'
+    ' perturbation.',
     settings.SHARE,
   )
 
   def loss(self, step: hook_arguments.Step) -> tf.Tensor:
-    """The loss of a batch (equations 12 and 13), 0 if no label counts."""
+    """The loss of a batch (equations 12 and 13), 0 if no image is selected."""
     weights, labels = step.weights, step.labels
     logits = step.logits(step.strong)
     is_sure = step.rows.weigh(
@@ -82,7 +82,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
     share = tf.math.divide_no_nan(
       tf.cast(tf.size(is_sure), tf.float32), tf.reduce_sum(is_sure)
     )
-    # Nested gradient tapes would also prepare second derivatives.
+    # `tf.gradients`, as nested tapes would also prepare second derivatives.
     gradients = tf.gradients(
       losses.cross_entropy(logits, labels.labels, is_sure * share),
       list(weights.trainable),
@@ -110,9 +110,9 @@ def ascent(
   names: Sequence[str],
   radius: float,
 ) -> list[tf.Tensor]:
-  """ASAM's step up the loss, of length `radius` relative to the weights.
+  """ASAM's ascent step, of length `radius` relative to the size of the weights.
 
-  A bias has size 1. The step is zero where the gradient is zero. `names` are
+  Biases count as size 1. Without a gradient the step is zero. `names` are
   `<layer>/<weight>:0`.
   """
   sizes = [
@@ -131,7 +131,7 @@ class LearningStatus(client_parts.Weighting):
   """Gives clients with less confident pseudo-labels more weight."""
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
-    """1 minus the mean confidence; 0 for a client without images."""
+    """1 minus the mean confidence; 0 without images."""
     return pseudo_labels.mean_over_images(1.0 - client.labels.confidences)
 
 
@@ -155,9 +155,9 @@ class ComposedFixMix(fix_mix.FixMix):
       'class_adaptive': ClassAdaptiveThresholds(),
     },
     'fixed_threshold',
-    'The images to train on. fixed_threshold: those above a confidence;'
-    ' class_adaptive of (FL)^2: a threshold for each class, by how often the'
-    ' client predicts it.',
+    'Selection of training images: fixed_threshold, those above a confidence;'
+    ' class_adaptive of (FL)^2, a threshold for each class, by how often the'
+    ' client predicts the class.',
     load=settings.outside(client_parts.Selection),
   )
   alignment: client_parts.Alignment | None = settings.choice(
@@ -170,8 +170,8 @@ class ComposedFixMix(fix_mix.FixMix):
   regularizer: client_parts.Regularizer | None = settings.choice(
     {'none': None, 'sharpness_aware': SharpnessAwareConsistency()},
     'none',
-    'A further loss of clients: none, or sharpness_aware, the consistency of'
-    ' (FL)^2.',
+    'An additional loss of clients: none, or sharpness_aware, the consistency'
+    ' of (FL)^2.',
     load=settings.outside(client_parts.Regularizer),
   )
   weighting: client_parts.Weighting | None = settings.choice(

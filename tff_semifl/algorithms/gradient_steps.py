@@ -38,7 +38,7 @@ from tff_semifl.randomness import random_seeds
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Aggregation(aggregators.Aggregation):
-  """The aggregation of gradients, which is not private."""
+  """The aggregation of gradients, without differential privacy."""
 
   aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
     'the images that a client of federated SGD trains on depend on how often it'
@@ -64,7 +64,7 @@ class GradientSteps(system.System):
   confidence: training_settings.Confidence = training_settings.Confidence()
 
   def create_guides(self, ingredients: system.Ingredients) -> method.Guides:
-    """The guides, whose messages clients receive."""
+    """The guides, which send messages from the server to clients."""
     del ingredients
     return {}
 
@@ -79,13 +79,13 @@ class GradientSteps(system.System):
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
     """Labels the images of a batch.
 
-    `data` is of `pipelines.client_with_participation_type`, and `batch` are
-    positions of images, int32 [batch]. Returns the labels of the batch, and
-    further fields of the client's `LocalTraining`.
+    `data` has the type `pipelines.client_with_participation_type`; `batch` are
+    the positions of images in `data`, int32 [batch]. Returns the labels of the
+    batch, and additional fields of the client's `LocalTraining`.
     """
 
   def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
-    """The labels in the clients' loss: the most probable classes."""
+    """The labels in the clients' loss; by default the most probable classes."""
     return labels.labels
 
   def augment_at_client(
@@ -103,7 +103,7 @@ class GradientSteps(system.System):
   def build_pretraining(
     self, ingredients: system.Ingredients
   ) -> server_work.SupervisedTrainingFn | None:
-    """The server's training in round 0; None for a step as in other rounds."""
+    """The server's training in round 0; None for one step, as in all rounds."""
     del ingredients
     return None
 
@@ -147,9 +147,9 @@ class GradientSteps(system.System):
   ) -> client_work.LocalTraining:
     """The client update: the gradient of one augmented batch.
 
-    A client takes each image once an epoch, a batch in each round in which it
-    takes part. The loss is the sum of the cross-entropies of images with a
-    confident label, divided by the size of the batch.
+    A client uses one batch in each round in which it takes part, and each image
+    once an epoch. The loss is the sum of the cross-entropies of images with a
+    confident label, divided by the batch size.
     """
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
     node = federated_process.Node(context, data['client_id'])
@@ -209,7 +209,7 @@ class GradientSteps(system.System):
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
-    """Builds server work that steps along its own and the clients' gradient.
+    """Server work that steps along the server's gradient plus the clients'.
 
     The clients' mean gradient is the last argument of the server work.
     """
@@ -288,8 +288,8 @@ def gradient_round(
 ) -> federated_process.RoundOutput:
   """A round of federated SGD, one step of the global model.
 
-  The gradient is that of the server's batch plus the mean of the clients'
-  updates, which are gradients. The finalizer is not used.
+  The step is along the gradient of the server's batch plus the mean of the
+  clients' gradients. The finalizer is not used.
   """
 
   def zero_if_unused(is_used, gradient):

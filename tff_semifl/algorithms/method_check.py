@@ -3,8 +3,8 @@
 
 """Checks for silent mistakes in a user's method.
 
-The checks label noise images with a model near the initial model. Methods of
-this package are covered by tests instead.
+The checks run the method on images of noise, near the initial weights. Methods
+of this package have tests instead.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from tff_semifl.core import labeling
 from tff_semifl.core import method as method_lib
 from tff_semifl.core import rows as rows_lib
 from tff_semifl.core import training_loop
-from tff_semifl.data import example_kinds
+from tff_semifl.data import sources
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
 
@@ -31,7 +31,7 @@ _LOSS_TOLERANCE = 1e-3
 def check_labels(
   method: method_lib.Method, training: client_update.Training
 ) -> None:
-  """Raises a TypeError if soft labels are no probabilities, such as logits."""
+  """Raises a TypeError if soft labels are logits instead of probabilities."""
 
   @tf.function(autograph=False)
   def compute() -> tf.Tensor:
@@ -45,9 +45,9 @@ def check_labels(
   try:
     labels = compute().numpy()
   except tf.errors.OpError:
-    # Noise may fail where images would not; training reports real errors.
+    # The method may fail only for noise; training reports other errors.
     return
-  # Before round 1 a method may lack the statistics that it labels with.
+  # Labels may be NaN: a method may lack statistics before round 1.
   if np.isfinite(labels).all() and (
     labels.min() < -_LABEL_TOLERANCE
     or labels.sum(-1).max() > 1 + _LABEL_TOLERANCE
@@ -125,7 +125,7 @@ def _create_client(
 ) -> tuple[_LabelerOfAll, labeling.Images]:
   """The labeler of a client in round 1, near initial weights, and its noise."""
   model = training.model
-  kind = example_kinds.kind_of(model.image_shape)
+  kind = sources.kind_of(model.image_shape)
   noise = kind.draw_noise(
     np.random.default_rng(0), [_NUM_ROWS, *model.image_shape]
   )

@@ -38,7 +38,7 @@ def build_round_parts(
 ) -> composition.Parts:
   """Builds the parts of rounds in which clients' updates are averaged.
 
-  The default aggregator is the uniform mean of the clients with an update.
+  The default aggregator is the unweighted mean over clients with an update.
   """
   weights_type = ingredients.classifier.weights_type
   return composition.Parts(
@@ -135,7 +135,7 @@ def build_server_work(
   *,
   rate_factor: float = 1.0,
 ) -> server_work_lib.ServerWork:
-  """The server's training, with `rate_factor` times the learning rate."""
+  """Builds the server's training; `rate_factor` scales the learning rate."""
 
   def build_training(num_epochs: float) -> server_work_lib.SupervisedTrainingFn:
     return server_work_lib.SupervisedTraining(

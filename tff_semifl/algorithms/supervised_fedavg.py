@@ -4,8 +4,8 @@
 """Federated averaging of clients with labels: an upper bound, and data sharing.
 
 In data sharing the server trains a model on a few labeled images of all
-classes, and sends some of these images to every client, to train on beside its
-own.
+classes, and sends some of these images to all clients. Clients also train on
+these.
 
 References:
   Zhao, Li, Lai, Suda, Civin, Chandra. Federated learning with non-IID data.
@@ -65,7 +65,7 @@ class Supervised(averaging.Averaging):
 
 
 def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
-  """The number of the server's images to send, rounded, an int32 scalar."""
+  """The number of images that the server sends, rounded, an int32 scalar."""
   share = fraction * tf.cast(num_images, tf.float64)
   return tf.cast(tf.math.round(share), tf.int32)
 
@@ -84,7 +84,7 @@ class TrainOnSharedLabels(TrainOnLabels):
   def select_data(
     self, data: Mapping[str, tf.Tensor], guidance: Mapping[str, tf.Tensor]
   ) -> Mapping[str, tf.Tensor]:
-    """The client's images and the shared ones, with their labels."""
+    """The client's images and the shared images, with labels."""
     both = {
       name: tf.concat([data[name], guidance[name]], axis=0)
       for name in ('image', 'label')
@@ -110,7 +110,7 @@ class TrainOnSharedLabels(TrainOnLabels):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DataSharing(averaging.Averaging):
-  """Federated averaging of clients with labels, with images from the server."""
+  """Federated averaging of clients with labels and images of the server."""
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS
   uses_strong_views = False

@@ -29,12 +29,12 @@ from tff_semifl.privacy import privacy_key as privacy_key_lib
 class Labels(enum.Enum):
   """Who has labels and images."""
 
-  AT_SERVER = enum.auto()  # The server has some, clients the other images.
-  AT_SERVER_ALONE = enum.auto()  # The server has some; others are not used.
+  AT_SERVER = enum.auto()  # Labels at the server, unlabeled images at clients.
+  AT_SERVER_ALONE = enum.auto()  # Labels at the server; no other images.
   AT_SERVER_WITH_POOL = enum.auto()  # All images in one place, some labels.
   ALL_AT_SERVER = enum.auto()  # All images and labels in one place.
-  AT_CLIENTS = enum.auto()  # Clients have all images with labels.
-  AT_SERVER_AND_CLIENTS = enum.auto()  # Clients have labels of theirs, too.
+  AT_CLIENTS = enum.auto()  # All images at clients, all with labels.
+  AT_SERVER_AND_CLIENTS = enum.auto()  # Labels at the server and at clients.
 
   @property
   def has_clients(self) -> bool:
@@ -61,35 +61,36 @@ class Ingredients:
   # Whether rounds end with static batch normalization statistics of the
   # server's images.
   computes_statistics: bool = True
-  # Whether rounds return clients' pseudo-labels, to be compared with the truth.
+  # Whether rounds return clients' pseudo-labels, to compare with true labels.
   returns_given_labels: bool = False
-  # Features of a client's image that client priors label by; None for pixels.
+  # Features per image from which client priors label; None for pixels.
   num_features: int | None = None
   jit_compile: bool = False  # Whether XLA compiles clients' training loops.
 
 
 class Trained(NamedTuple):
-  """A trained model, for `System.describe_result`."""
+  """A trained model, as `System.describe_result` receives it."""
 
   classifier: functional.ImageClassifier
   weights: functional.ModelWeights  # The exported weights.
-  round_num: int  # Their round.
+  round_num: int  # The round of the weights.
   labeled: sources.LabeledImages  # The server's examples.
-  # Whether a model with these weights is right, bool [evaluation images].
+  # Whether predictions with given weights are correct, bool [evaluation
+  # images].
   find_right: Callable[[functional.ModelWeights], np.ndarray]
-  metrics: Mapping[str, float]  # Of the last round, by column of metrics.csv.
+  metrics: Mapping[str, float]  # The last round's, by column of metrics.csv.
 
 
 class Client(NamedTuple):
-  """A client for which a model predicts, for `System.predict`."""
+  """A client with its own predictions, the argument of `System.predict`."""
 
   number: int
-  logits: np.ndarray  # Of its unlabeled images, float32 [images, classes].
+  logits: np.ndarray  # float32 [images, classes], for its unlabeled images.
   prior: share_prior.SharePrior | None  # None if none was estimated.
 
 
 class Steps(NamedTuple):
-  """The optimizer steps in a round: the server's, and any client's most."""
+  """The optimizer steps in a round, by the server and by the busiest client."""
 
   server: int
   client: int
@@ -98,34 +99,34 @@ class Steps(NamedTuple):
 class System(settings.Settings, abc.ABC):
   """Base of the systems: the settings of a training method.
 
-  A subclass is a frozen dataclass. If it uses the settings `total_rounds`,
-  `clients_per_round` or `client_dropout_probability`, it or one of its nested
-  parts has them.
+  A subclass is a frozen dataclass. The settings `total_rounds`,
+  `clients_per_round` and `client_dropout_probability` may be fields of the
+  system or of its nested parts.
   """
 
   # Defaults of other settings where the system's paper differs from SemiFL's.
   usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
   labels: ClassVar[Labels] = Labels.AT_SERVER
-  # Whether clients know in how many rounds they took part.
+  # Whether clients know the number of rounds in which they took part.
   clients_know_participation: ClassVar[bool] = False
-  # Whether all clients take part before any does again.
+  # Whether all clients take part once before any takes part again.
   cohorts_are_passes: ClassVar[bool] = False
-  # Whether clients' images are pooled in one place, in a simulation only.
+  # Whether clients' images are pooled in one place, as in a simulation.
   gathers_images: ClassVar[bool] = False
-  # Whether the user chooses images of the batch normalization statistics.
+  # Whether users choose the images for batch normalization statistics.
   chooses_statistics: ClassVar[bool] = True
-  # Whether training estimates class shares of clients, see `find_share_prior`.
+  # Whether training estimates clients' class shares; see `find_share_prior`.
   estimates_class_shares: ClassVar[bool] = False
-  # Whether clients may have features beside images.
+  # Whether clients may have features in addition to images.
   labels_by_features: ClassVar[bool] = False
-  # Names of the models that the system can train; empty for any.
+  # Names of the models that the system can train; empty for all models.
   models: ClassVar[tuple[str, ...]] = ()
-  # Settings, besides `total_rounds`, that limit the length of training.
+  # Settings that limit the length of training, besides `total_rounds`.
   lengths: ClassVar[tuple[str, ...]] = ()
 
   @property
   def summary(self) -> str:
-    """A sentence on the system, its client method and each of its parts."""
+    """Sentences on the system, its client method and its parts."""
     client = self.client_method
     parts = () if client is None else (client, *client.parts.values())
     return ' '.join(map(method.summarize, [self, *parts]))
@@ -141,7 +142,7 @@ class System(settings.Settings, abc.ABC):
     """Counts the optimizer steps of a round."""
 
   def check_num_clients(self, num_clients: int) -> None:
-    """Raises a SettingError if there are too few clients for a setting."""
+    """Raises a SettingError if a setting needs more clients."""
 
   def describe_result(self, trained: Trained) -> Iterator[str]:
     """Lines that describe the result; by default none."""
@@ -149,11 +150,11 @@ class System(settings.Settings, abc.ABC):
     return iter(())
 
   def predict(self, client: Client, logits: np.ndarray) -> np.ndarray:
-    """Logits for a client: by default with the class shares of the client.
+    """A client's logits, by default adapted to the client's class shares.
 
-    `logits`, float32 [images, classes], are the exported model's for images of
-    the client that are not among its unlabeled images. Only the accuracies of
-    clients (`--client_test_fraction`) use it; the exported model does not.
+    `logits`, float32 [images, classes], are the exported model's for held-out
+    images of the client. Only the accuracies of clients
+    (`client_test_fraction`) use this method; the exported model does not.
     """
     if client.prior is None:
       return logits
@@ -165,8 +166,9 @@ class System(settings.Settings, abc.ABC):
   ) -> share_prior.SharePrior | None:
     """The prior of class shares that training estimated; by default None.
 
-    `metrics` are those of the exported model's round, by column of metrics.csv;
-    `mean_shares`, float32 [classes], are the shares of the labels.
+    `metrics` are from the round of the exported model, by column of
+    metrics.csv; `mean_shares`, float32 [classes], are the class shares of the
+    labels.
     """
     del metrics, mean_shares
 
@@ -203,17 +205,17 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def uses_strong_views(self) -> bool:
-    """Whether strongly augmented images are trained on."""
+    """Whether training uses strongly augmented images."""
     return True
 
   @property
   def total_rounds(self) -> int:
-    """The number of the last round; round 0 is the first."""
+    """The number of the last round; numbers start at 0."""
     return settings.as_dict(self)['total_rounds']
 
   @property
   def rounds_may_be_added(self) -> bool:
-    """Whether no round depends on the number of rounds, which may then grow."""
+    """Whether a run can be extended: no round depends on their number."""
     rounds = [
       part.of_any_number
       for part in settings.parts_of(self)
@@ -223,12 +225,12 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def clients_per_round(self) -> int | None:
-    """The cohort size; 0 without the setting, None if not filled in yet."""
+    """The cohort size; 0 without the setting, None if it is not filled in."""
     return settings.as_dict(self).get('clients_per_round', 0)
 
   @property
   def all_clients_take_part(self) -> bool:
-    """Whether all clients take part in each round but round 0."""
+    """Whether all clients take part in each round after round 0."""
     return False
 
   @property

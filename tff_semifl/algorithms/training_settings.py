@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of training that systems have in common.
+"""The training settings that systems share.
 
 Defaults are from SemiFL's Tables 4 and 5, unless a help text says otherwise. An
 experiment replaces None by a number that suits the data.
@@ -20,8 +20,7 @@ from tff_semifl import settings
 from tff_semifl.core import optimizers
 from tff_semifl.core import training_loop
 
-# Values that replace None, by name of the setting, if the task does not define
-# the partition.
+# Values that replace None unless the task defines the partition.
 SEMIFL = types.MappingProxyType({'clients_per_round': 10, 'total_rounds': 800})
 
 OPTIMIZERS = settings.one_of('sgd', 'adam', 'adamw')
@@ -33,15 +32,14 @@ class Cohorts(settings.Settings):
 
   clients_per_round: int | None = settings.setting(
     None,
-    'Clients that take part in a round. 0 trains on the labels alone, with the'
-    ' same server steps. By default 10, or all if the task defines the'
-    ' partition, as image_folder does, and has fewer.',
+    'Clients that take part in a round. With 0, the server trains alone with'
+    ' the same steps. By default 10; if the task defines the partition, as'
+    ' image_folder does, and has fewer clients, all.',
     settings.AT_LEAST_0,
   )
   client_dropout_probability: float = settings.setting(
     0.0,
-    'Probability that a client of a cohort drops out before it reports'
-    ' anything.',
+    'Probability that a client of a cohort drops out before it reports.',
     settings.BELOW_1,
   )
 
@@ -58,21 +56,21 @@ class Rounds(settings.Settings):
   total_rounds: int | None = settings.setting(
     None,
     'Rounds, and length of the cosine schedule of the learning rate, if it has'
-    ' one. By default 800, or 80 for clients that train in epochs if the task'
-    ' defines the partition: ten clients are then in as many rounds as each of'
-    " SemiFL's 100.",
+    ' one. By default 800, or 80 if the task defines the partition and clients'
+    ' train in epochs: ten clients then take part as often as each of'
+    " SemiFL's 100 clients.",
     settings.AT_LEAST_1,
   )
   learning_rate: float = settings.setting(
     0.03,
-    'Learning rate of server and clients: the first, or the highest if the'
-    ' schedule begins with a warm-up.',
+    'Initial learning rate of server and clients; the highest if the schedule'
+    ' begins with a warm-up.',
     settings.ABOVE_0,
   )
 
   @property
   def of_any_number(self) -> bool:
-    """Whether no round depends on their number; a derived class says if so."""
+    """Whether no round depends on the number of rounds; subclasses override."""
     return type(self) is Rounds
 
 
@@ -129,8 +127,8 @@ class ClippedNesterov(Nesterov):
 
   clip_norm: float = settings.setting(
     1.0,
-    "Bound on the norm of a step's gradients, as in the code of SemiFL's"
-    ' authors; 0 for none.',
+    "Largest norm of a step's gradients, as in the code of SemiFL's authors; 0"
+    ' for no limit.',
     settings.AT_LEAST_0,
   )
 
@@ -193,7 +191,7 @@ class ClientEpochs(ClientBatches):
   )
 
   def count_steps(self, client_sizes: Sequence[int]) -> int:
-    """The steps of the client with the most images; 0 without clients."""
+    """The steps in a round of the largest client; 0 without clients."""
     return count_epoch_steps(
       max(client_sizes, default=0), self.client_batch_size, self.client_epochs
     )
@@ -206,8 +204,7 @@ class ServerBatches(settings.Settings):
   server_batch_size: int | None = settings.setting(
     None,
     'Images in a step of the server. By default 250, or 10 for up to 250'
-    " labeled images, as in the code of SemiFL's authors at the time of the"
-    ' paper.',
+    " labeled images, as in SemiFL's code when the paper was published.",
     settings.AT_LEAST_1,
   )
 
@@ -229,7 +226,7 @@ class ServerEpochs(ServerBatches):
   )
 
   def count_steps(self, num_labeled: int) -> int:
-    """The steps of a server with `num_labeled` images."""
+    """The steps in a round of a server with `num_labeled` images."""
     return count_epoch_steps(
       num_labeled, self.filled_batch_size, self.server_epochs
     )
@@ -241,7 +238,7 @@ class PretrainedBatches(ServerBatches):
 
   server_pretraining_epochs: float | None = settings.setting(
     None,
-    'Epochs of the server in round 0, before clients train. By default those of'
+    'Epochs of the server in round 0, before clients train. By default as in'
     " other rounds; the code of (FL)^2's authors has 50 and more.",
     settings.AT_LEAST_0,
   )
@@ -256,13 +253,13 @@ class ClassBalance(settings.Settings):
     "Factor on the logarithms of the class shares of the server's labels that"
     ' are added to logits in its loss, so that classes with few labels are'
     ' predicted as often as others (Menon et al., ICLR 2021, whose factor is'
-    ' 1); 0 adds nothing. A class without labels counts as one with one.',
+    ' 1); 0 adds nothing. A class without labels counts as having one.',
     settings.AT_LEAST_0,
   )
   server_balanced_sampling: bool = settings.setting(
     False,
-    "Whether the images of the server's epochs are drawn with replacement, each"
-    ' class with the same probability, and not each image once.',
+    "Whether the server's images are drawn with replacement, each class with"
+    ' the same probability, instead of each image once an epoch.',
   )
 
 
@@ -286,7 +283,7 @@ class ServerTraining(ServerEpochs, PretrainedBatches):
   keep_server_momentum: bool = settings.setting(
     True,
     "Whether the server's momentum is kept from round to round, as in the last"
-    " code of SemiFL's authors; in that of the paper's time it starts at zero.",
+    " code of SemiFL's authors; in their code for the paper it starts at zero.",
   )
 
 
@@ -302,8 +299,8 @@ class ClientMomentum(settings.Settings):
   )
   keep_client_momentum: bool = settings.setting(
     False,
-    "Whether a client's momentum is kept from its last round, as in the code of"
-    " SemiFL's authors, in files of the size of a model for each client.",
+    "Whether a client's momentum is kept from its last round, as in the code"
+    " of SemiFL's authors. Each client then has a file of the size of a model.",
   )
 
 
@@ -313,7 +310,7 @@ class Confidence(settings.Settings):
 
   confidence_threshold: float = settings.setting(
     0.95,
-    'Least probability of a pseudo-label that is trained on.',
+    'Least probability of a pseudo-label for training.',
     settings.SHARE,
   )
 

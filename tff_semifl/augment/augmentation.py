@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The type of augmentations; weak augmentation of images and features."""
+"""The type of augmentations, and weak augmentation of images and features."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from tff_semifl.randomness import random_draws
 
-# uint8 images [batch, height, width, channels] and a stateless seed, int32 [2],
-# to images of the same shape and dtype. The same seed gives the same images.
+# (uint8 images [batch, height, width, channels], stateless seed, int32 [2]) ->
+# images of the same shape and dtype. The same seed gives the same images.
 Augmentation = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
@@ -42,7 +42,7 @@ def flip_and_crop(
         f'`padding` must be less than the image size {images.shape[1:3]},'
         f' found {padding}.'
       )
-  # A single gather for shift, reflection and flip, which only move pixels.
+  # A single gather does shift, reflection and flip, which only move pixels.
   offsets = random_draws.integers(
     [num_images, 2],
     random_draws.fold_in(seed, 0),

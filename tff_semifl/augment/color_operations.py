@@ -3,9 +3,9 @@
 
 """Pillow's operations on gray levels, for batches of images.
 
-RandAugment is defined by Pillow's `ImageOps` and `ImageEnhance`, including
+RandAugment uses Pillow's `ImageOps` and `ImageEnhance`, including their
 rounding and clipping. KerasCV's layers differ: they equalize with another step,
-keep fractions of gray levels, and posterize all images alike.
+keep fractions of gray levels, and posterize all images equally.
 
 All operations take and return float32 images [batch, height, width, 3] of whole
 gray levels in 0..255. Their strengths are [batch] or a scalar.
@@ -29,7 +29,7 @@ def invert(images: tf.Tensor) -> tf.Tensor:
 def solarize(images: tf.Tensor, threshold: tf.Tensor | int) -> tf.Tensor:
   """Inverts gray levels at or above a threshold (`ImageOps.solarize`).
 
-  Thresholds are in 0..256: 256 is the identity, 0 inverts all.
+  Thresholds are in 0..256: 256 is the identity, 0 inverts all gray levels.
   """
   return tf.where(images < _spread(threshold), images, 255.0 - images)
 

@@ -4,9 +4,9 @@
 """The RandAugment of FedMatch's authors.
 
 For each image six operations are drawn, with replacement, from a pool of 13,
-and all are applied. Strengths are indices into tables of ten entries, below a
+and all are applied. A strength is an index into a table of ten entries, below a
 random bound of 2 to 5. The authors draw one bound for all operations of an
-image; here each operation draws a bound. The authors shear with bicubic
+image; here each operation draws its own bound. The authors shear with bicubic
 interpolation; here interpolation is bilinear.
 """
 
@@ -34,8 +34,8 @@ _ROTATION_DEGREES = 360
 _NUM_BITS = (8, 8, 7, 7, 6)
 # The first five of ten steps from 256 to 231, rounded up.
 _SOLARIZATION_THRESHOLDS = (256, 254, 251, 248, 245)
-# The fill outside of a rotated image. Outside of a shifted image the fill is
-# black, because Pillow takes the gray level in the authors' call for a flag.
+# The fill around a rotated image. Around a shifted image the fill is black,
+# because Pillow takes the gray level in the authors' call for a flag.
 _ROTATION_FILL = 128
 _BLACK = 0
 
@@ -83,7 +83,7 @@ def create_operations() -> list[rand_augment.Operation]:
 def _two_ways(
   name: str, amount: float, apply: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 ) -> rand_augment.Operation:
-  """An operation of images and an amount, `amount` at the last index."""
+  """A signed operation, whose strength at the last index is `amount`."""
   return rand_augment.Operation(
     name,
     _draw_signed_indices,

@@ -5,14 +5,14 @@
 
 For each image two operations are drawn, with replacement, from a pool of 14,
 each with its own strength, and applied with probability 1/2. Then a box is
-always covered. The versions differ in some strengths, the fill outside of an
-image, and the place of the box.
+covered in all images. The versions differ in some strengths, in the fill around
+an image, and in the position of the box.
 
 SemiFL's paper says that it uses FixMatch's RandAugment (Sohn et al., NeurIPS
 2020); its code has the RandAugment of `semifl_policy`. Zhang et al. use
 "RandAugmentMC" of FixMatch's best known PyTorch implementation. In this version
-enhancements only weaken, posterization keeps four bits more, translations are
-fractions of the image, the fill is black, and the box lies beside its point as
+enhancements only weaken, posterization keeps four more bits, translations are
+fractions of the image, the fill is black, and the box lies beside its point, as
 in SemiFL's code.
 """
 
@@ -33,7 +33,7 @@ _APPLICATION_PROBABILITY = 0.5
 # The fill of the cutout box and, in FixMatch, outside of a moved image.
 MID_GRAY = 127
 
-# Strengths are levels out of ten; 0 and 10 are not drawn.
+# Strengths are levels in 0..10, of which 1 to 9 are drawn.
 FULL_LEVEL = 10
 # Strengths at the full level.
 _ROTATION_DEGREES = 30
@@ -50,7 +50,7 @@ class Version(NamedTuple):
   names: str  # The pool in the order of the version's code.
   enhancement_at_zero: float  # The factor of enhancements at level 0.
   enhancement_range: float  # The difference of factors at the full level and 0.
-  posterization_sign: int  # 1: keeps 4 bits or up to 4 more; -1: or fewer.
+  posterization_sign: int  # 1 keeps 4 bits or more, -1 keeps 4 bits or fewer.
   fill: int  # Gray level in 0..255 outside of a moved image.
   # (level, float64 [batch] in -9..9, width or height, an int32 scalar) ->
   # pixels to move by, [batch].
@@ -75,8 +75,8 @@ def build_fixmatch_pytorch_rand_augment() -> augmentation.Augmentation:
   """The PyTorch version, for images with 1 or 3 channels.
 
   References:
-    `dataset/randaugment.py` of https://github.com/kekmodel/FixMatch-pytorch
-    and of
+    `dataset/randaugment.py` of https://github.com/kekmodel/FixMatch-pytorch and
+    of
     https://github.com/jhcknzzm/SSFL-Benchmarking-Semi-supervised-Federated-Learning
   """
   return _build(FIXMATCH_PYTORCH)
@@ -103,7 +103,7 @@ def _build(version: Version) -> augmentation.Augmentation:
 def create_operations(version: Version) -> list[rand_augment.Operation]:
   """The 14 operations of a version, named as in FixMatch's code.
 
-  Parameters are levels, int32 [batch] in 1..9, or also -9..-1.
+  Parameters are levels, int32 [batch], in 1..9, or of either sign.
   """
   color = color_operations
   fixed = rand_augment.create_fixed_operation
@@ -154,7 +154,7 @@ def _solarize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
 def _move(
   version: Version, name: str, to_maps: Callable[..., tf.Tensor]
 ) -> rand_augment.Operation:
-  """A geometric operation, from (images, levels) -> affine maps."""
+  """A geometric operation; `to_maps` is (images, levels) -> affine maps."""
   return rand_augment.Operation(
     name,
     _draw_signed_levels,
@@ -225,8 +225,8 @@ FIXMATCH = Version(
   enhancement_at_zero=0.1,
   enhancement_range=1.8,
   posterization_sign=-1,
-  # FixMatch's code fills with 0, in pixels of -1..1, after some operations.
-  # Here operations fill with the corresponding gray at once, so a second
+  # After some operations FixMatch's code fills with 0, for pixels in -1..1.
+  # Here each operation fills with the corresponding gray, so that a second
   # operation changes the fill.
   fill=MID_GRAY,
   # One pixel per level, whatever the size of the image.
@@ -236,7 +236,7 @@ FIXMATCH = Version(
 
 
 def _translate_by_share(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
-  """A fraction of the image, in whole pixels."""
+  """The translation by a fraction of the image, in whole pixels."""
   shares = levels * _TRANSLATION_SHARE / FULL_LEVEL
   # Truncates, like Python's `int`.
   return tf.cast(shares * tf.cast(size, tf.float64), tf.int32)
@@ -246,7 +246,7 @@ def _cut_out_beside(
   images: tf.Tensor, seed: tf.Tensor, num_pixels: tf.Tensor
 ) -> tf.Tensor:
   """Covers a box beside a random point."""
-  # For EMNIST the code of Zhang et al. fills with half of the image's brightest
+  # For EMNIST the code of Zhang et al. fills with half the image's highest
   # level, which is the same for images with a white pixel.
   return geometric_operations.cut_out_beside(
     images,

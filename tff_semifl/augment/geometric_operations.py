@@ -25,8 +25,8 @@ _FIXED_POINT_BITS = 16
 def affine(**numbers: tf.Tensor) -> tf.Tensor:
   """Affine maps, float64 [batch, 6]: the identity except at `numbers`.
 
-  `numbers` are [batch], named a to f: b shifts row y by b * y, d column x by
-  d * x; c and f translate to the pixel c to the right, and f below.
+  `numbers` are [batch], named a to f: b shifts row y by b * y, d shifts column
+  x by d * x; c and f fetch the pixel c to the right and f below.
   """
   numbers = {
     name: tf.cast(number, tf.float64) for name, number in numbers.items()
@@ -70,7 +70,7 @@ def fetch_nearest(
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   a, b, c, d, e, f = tf.unstack(maps[:, :, tf.newaxis, tf.newaxis], axis=1)
-  # From here on, (x, y) is a pixel's first corner, not its center.
+  # From here on, (x, y) is the upper left corner of a pixel, not its center.
   c += 0.5 * a + 0.5 * b
   f += 0.5 * d + 0.5 * e
   a, b, c, d, e, f = (
@@ -117,7 +117,7 @@ def fetch_bilinear(
   left, top = tf.cast(left, tf.int32), tf.cast(top, tf.int32)
 
   def fetch_row(row: tf.Tensor) -> tf.Tensor:
-    # In Pillow's precision, or whole gray levels may be truncated by one.
+    # In Pillow's precision, because truncation may lower gray levels by 1.
     first = tf.cast(_fetch(images, left, row), tf.float64)
     second = tf.cast(_fetch(images, left + 1, row), tf.float64)
     return first + color_operations.product(second - first, to_right)
@@ -160,17 +160,17 @@ def cut_out_beside(
 ) -> tf.Tensor:
   """Covers a box around a random point of each image.
 
-  At the left and upper borders the box keeps its size and is no longer centered
-  on the point, as in the code of SemiFL and in its source. `points` are float32
-  [batch, 2] in 0..1; `num_pixels` is height and width of the box without
-  Pillow's last row and column.
+  Near the left and upper borders the box keeps its size and is not centered on
+  the point, as in SemiFL's code. `points` are float32 [batch, 2] in 0..1;
+  `num_pixels` is the height and width of the box, without Pillow's last row and
+  column.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   size = tf.stack([width, height])
   middle = points * tf.cast(size, tf.float32)
   before = tf.cast(num_pixels, tf.float32) / 2
   first = tf.cast(tf.maximum(middle - before, 0.0), tf.int32)
-  # Pillow covers the last row and column, too.
+  # Pillow also covers the last row and column.
   last = tf.minimum(first + num_pixels, size)
   return cut_out(images, tf.concat([first, last], axis=1), fill=fill)
 

@@ -3,9 +3,9 @@
 
 """RandAugment with KerasCV's operations, strengths and probabilities.
 
-KerasCV's `RandAugment` layer draws from hidden generators: its results cannot
-be repeated, and TFF computations cannot trace it. Here stateless
-ops draw the parameters, and KerasCV's deterministic operations apply them.
+KerasCV's `RandAugment` layer draws from hidden generators: its results are not
+reproducible, and TFF computations cannot trace the layer. Here stateless ops
+draw the parameters for KerasCV's deterministic operations.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,10 @@ from tff_semifl.augment import rand_augment
 from tff_semifl.randomness import random_draws
 
 _VALUE_RANGE = (0, 255)
-# Without a seed or with 0, layers would use the global generator. They never
-# draw here.
+# Layers never draw here; without a seed they use the global generator.
 _UNUSED_SEED = 1
 
-# In [0, 1]; strengths are drawn from a normal distribution.
+# The mean of the normal distribution of strengths, in [0, 1].
 MAGNITUDE = 0.3
 STANDARD_DEVIATION = 0.15
 APPLICATION_PROBABILITY = 10 / 11
@@ -37,8 +36,9 @@ _Draw = Callable[[tf.Tensor, tf.Tensor], Any]
 def build_gentle_rand_augment() -> augmentation.Augmentation:
   """KerasCV's RandAugment, for images with 1 or 3 channels, at low strength.
 
-  Each image gets two operations with strengths of about 0.3; for translations,
-  fractions of a side. (KerasCV's default is three operations of 0.5.)
+  Each image gets two operations with strengths of about 0.3, which for
+  translations are fractions of a side. (KerasCV's default is three operations
+  of about 0.5.)
   """
   return functools.partial(
     rand_augment.apply_random_operations,
@@ -52,11 +52,11 @@ def build_gentle_rand_augment() -> augmentation.Augmentation:
 @functools.lru_cache(maxsize=1)
 def create_operations() -> tuple[rand_augment.Operation, ...]:
   """The ten operations of `keras_cv.layers.RandAugment`, in its order."""
-  # KerasCV prints a remark to stdout, which is for results of programs.
+  # KerasCV prints a remark to stdout, where programs print their results.
   with contextlib.redirect_stdout(io.StringIO()):
     from keras_cv import layers
-  # Layers create tensors and generators. Eagerly, these would initialize
-  # TensorFlow, and with it the number of threads.
+  # Layers create tensors and generators. In eager mode this would initialize
+  # TensorFlow, and fix the number of threads.
   with tf.Graph().as_default():
     return tuple(_create_operations(layers))
 
@@ -82,7 +82,7 @@ def _create_operations(layers: Any) -> list[rand_augment.Operation]:
     return tf.sign(uniform) * amount
 
   operation = rand_augment.Operation
-  # For operations with a histogram or transformation without an XLA kernel.
+  # For operations with a histogram or transformation that has no XLA kernel.
   not_by_xla = functools.partial(operation, can_be_compiled=False)
   translations = _uniform(-magnitude, magnitude, 1)
   return [
@@ -104,7 +104,7 @@ def _create_operations(layers: Any) -> list[rand_augment.Operation]:
     operation(
       'RandomColorDegeneration',
       normal(magnitude, 1.0, 1, 1, 1),
-      # The method needs no instance, and the class would not pass its seed on.
+      # The method needs no instance; the class does not pass on its seed.
       lambda images, parameters: layers.RandomColorDegeneration.augment_images(
         None, images, transformations=parameters
       ),

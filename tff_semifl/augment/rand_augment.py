@@ -4,8 +4,8 @@
 """Random choice of image operations with stateless randomness.
 
 RandAugment (Cubuk et al., 2020) applies a few operations, drawn from a pool, to
-each image. Versions differ in the pool, strengths and probabilities, and share
-the random choice in this module.
+each image. Its versions differ in pool, strengths and probabilities; this
+module has the random choice, which they share.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ class Operation(NamedTuple):
 
   `draw` is (number of images, stateless seed) -> parameters, with one row for
   each image; `apply` is (float32 images [batch, height, width, 3] in 0..255,
-  parameters) -> images; `can_be_compiled` is for XLA.
+  parameters) -> images; `can_be_compiled` is whether XLA can compile `apply`.
   """
 
   name: str
@@ -92,10 +92,10 @@ def apply_random_operations(
       operations,
       application_probability,
     )
-    # The next operation takes whole gray levels, too.
+    # The next operation also takes whole gray levels.
     return step + 1, tf.floor(tf.clip_by_value(augmented, 0.0, 255.0))
 
-  # A loop in the graph traces the pool once, not once per step.
+  # A loop in the graph traces the pool only once.
   _, augmented = tf.while_loop(
     lambda step, _: step < num_operations, apply_one, (0, augmented)
   )
@@ -120,7 +120,7 @@ def _apply_one_each(
   )
   return _apply.get()(
     images,
-    # One more than the last index leaves an image unchanged.
+    # The index after the last operation leaves an image unchanged.
     tf.where(is_applied, choices, len(operations)),
     operations,
     [random_draws.fold_in(seed, 2 + index) for index in range(len(operations))],
@@ -201,10 +201,11 @@ def check_can_be_compiled(
 
 @contextlib.contextmanager
 def applying_to_all() -> Iterator[None]:
-  """Makes augmentations traced in this context apply all operations to all.
+  """A context in which augmentations are traced for XLA.
 
-  Results are the same, at many times the arithmetic. No tensor's shape depends
-  on random draws, as XLA requires.
+  Each image goes through all operations, and the drawn result is selected.
+  Results are the same, at many times the arithmetic, but no shape depends on
+  random draws.
   """
   token = _apply.set(_apply_to_all)
   try:

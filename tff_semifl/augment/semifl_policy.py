@@ -4,11 +4,11 @@
 """The RandAugment of SemiFL's authors, used for their tables.
 
 For each image two operations are drawn, with replacement, from a pool of 15,
-and applied with probability 1/2, all at full strength. Translations and
-boxes have sizes in pixels, chosen for ImageNet: a translation by 100 pixels
-removes all of an image of 32x32, and a box of 40 pixels covers most of it.
-12.9% of augmented images have such a translation, and one or two gray levels
-are left. `fixmatch_policy` has the pool that the paper names.
+and applied with probability 1/2, all at full strength. Translations and boxes
+have sizes in pixels, chosen for ImageNet: a translation by 100 pixels removes
+an image of 32x32 pixels, and a box of 40 pixels covers most of it. 12.9% of
+augmented images have such a translation, which leaves one or two gray levels.
+`fixmatch_policy` has the pool that the paper names.
 """
 
 import functools
@@ -21,8 +21,8 @@ from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
 
 NUM_OPERATIONS = 2
-# The authors' code draws the probability from [0.2, 0.8] for each operation of
-# an image. Nothing else depends on the probability: its mean suffices.
+# The mean: the authors' code draws a probability from [0.2, 0.8] for each
+# operation of an image, on which nothing else depends.
 APPLICATION_PROBABILITY = 0.5
 
 # The authors' values at their strength of 10 out of 10.
@@ -74,7 +74,7 @@ def create_operations() -> list[rand_augment.Operation]:
     _enhance('Sharpness', color.enhance_sharpness),
     _move('ShearX', 'b', _SHEAR),
     _move('ShearY', 'd', _SHEAR),
-    # At full strength this equals Invert, which is thus twice as likely.
+    # At full strength this equals `Invert`, which is thus twice as likely.
     fixed(
       'Solarize',
       lambda images: color.solarize(images, _SOLARIZATION_THRESHOLD),

@@ -47,14 +47,14 @@ Create = Callable[[Mapping[str, Any]], settings.Settings]
 
 
 class UsageError(Exception):
-  """A command line that the program cannot work with."""
+  """A command line is invalid."""
 
 
 class Parsed(NamedTuple):
-  """What a command line chooses.
+  """A parsed command line.
 
-  `part` has default values, apart from choices such as --task, which determine
-  the settings that there are. `others` are the arguments that are no settings.
+  `part` has default values, except for choices such as --task, which determine
+  the available settings. `others` are the arguments that are not settings.
   """
 
   part: settings.Settings
@@ -63,7 +63,7 @@ class Parsed(NamedTuple):
 
 
 def spell_commands(text: str) -> str:
-  """Spells commands in a text as users of this installation type them."""
+  """Rewrites commands in a text as users of this installation type them."""
   if references.is_installed():
     return re.sub(r'python -m (tff_semifl\.)?launch\.', 'tff-semifl ', text)
   return text
@@ -81,10 +81,9 @@ def name_program() -> str:
 
 
 def read_flagfiles(arguments: Sequence[str]) -> list[str]:
-  """Replaces flagfiles by their contents, in front of all other arguments.
+  """Replaces flagfiles by their contents, before all other arguments.
 
-  The last value of a flag counts, so that flags on the command line take
-  precedence in any order.
+  The last value of a flag counts: the command line overrides flagfiles.
   """
   read, others = [], []
   rest = iter(arguments)
@@ -102,7 +101,7 @@ def read_flagfiles(arguments: Sequence[str]) -> list[str]:
 
 
 def _read_flagfile(path: str, outer: tuple[str, ...]) -> Iterator[str]:
-  """Yields the flags of a flagfile, and of those that it names."""
+  """Yields the flags of a flagfile, and of the flagfiles that it names."""
   if path in outer:
     raise ValueError(f'{path} names itself')
   try:
@@ -122,8 +121,7 @@ def read(
 ) -> tuple[dict[str, Any], list[str]]:
   """The values of flags, and all other arguments.
 
-  `kinds` maps flags to the types of their values, as in settings. Of several
-  values of a flag, the last one counts.
+  `kinds` maps flags to types of values. The last value of a flag counts.
   """
   values, others = {}, []
   rest = iter(arguments)
@@ -149,7 +147,7 @@ def _convert(name: str, text: str, kind: type) -> Any:
     if kind is bool:
       return _WORDS[text.lower()]
     if kind is tuple:
-      # A value with a comma in it can be quoted.
+      # Values with a comma can be quoted.
       (row,) = csv.reader([text], strict=True) if text else [[]]
       return tuple(value.strip() for value in row)
     return kind(text)
@@ -160,7 +158,7 @@ def _convert(name: str, text: str, kind: type) -> Any:
 
 
 def choose(create: Create, arguments: Sequence[str]) -> Parsed:
-  """Reads the flags of a tree, whose choices determine the flags.
+  """Reads the flags for a tree of settings, whose choices determine the flags.
 
   `create` makes the tree from changed settings.
   """
@@ -178,7 +176,7 @@ def choose(create: Create, arguments: Sequence[str]) -> Parsed:
     ]
     if not names:
       return Parsed(part, values, others)
-    # One at a time: a choice may remove the choices after it.
+    # One choice at a time, because it may remove later choices.
     chosen[names[0]] = values[names[0]]
 
 
@@ -191,8 +189,8 @@ def parse(
 ) -> tuple[Any, list[str]]:
   """The settings of a command line, and the arguments that `takes` accepts.
 
-  `how` is the command, and `elsewhere` returns the names of other commands'
-  settings, to explain an unknown flag.
+  `how` is the command. `elsewhere` returns the names of other commands'
+  settings, to explain unknown flags.
   """
   part, values, others = choose(create, arguments)
   for argument in others:
@@ -208,7 +206,7 @@ def _explain_unknown(
   how: str,
   elsewhere: Callable[[], Collection[str]],
 ) -> str:
-  """One line on why a command has no use for an argument."""
+  """One line that says why a command does not accept an argument."""
   found = re.match(r'--?(\w+)', argument)
   if found is None:
     return f'unexpected argument {argument!r}; flags are --name=value'
@@ -222,7 +220,7 @@ def _explain_unknown(
       return f'flag --{name}: it is only for --{" or --".join(owners)}'
     for choice in choices:
       others = {each.name: each.value for each in choices if each != choice}
-      # Some of the other choices may exist only with this value.
+      # Some other choices may exist only with this value.
       with contextlib.suppress(settings.SettingError):
         if name in settings.all_names(create(others)):
           return (

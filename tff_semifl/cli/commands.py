@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands that train: systems, tasks and all of their settings, by name."""
+"""Command lines of programs that train: systems, tasks and their settings."""
 
 from collections.abc import Callable, Mapping, Sequence
 import dataclasses
@@ -30,7 +30,7 @@ _COMMON = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Both(settings.Settings, Generic[_Own, _Part]):
-  """Settings of a program's own, beside those of training."""
+  """A program's own settings, and the settings of training."""
 
   own: _Own
   part: _Part
@@ -45,7 +45,7 @@ class Both(settings.Settings, Generic[_Own, _Part]):
 def beside(
   own: _Own, create_part: Callable[[Mapping[str, Any]], _Part]
 ) -> Callable[[Mapping[str, Any]], Both[_Own, _Part]]:
-  """Creates a program's own settings, and others, from changes of both."""
+  """Creates `Both` from a program's own settings and a function for others."""
   names = settings.as_dict(own)
 
   def create_both(changes: Mapping[str, Any]) -> Both[_Own, _Part]:
@@ -75,8 +75,8 @@ def names_of_all_settings() -> frozenset[str]:
 def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
   """Replaces presets and flagfiles by their contents.
 
-  The last value of a flag counts, so that flagfiles take precedence over the
-  preset, and flags on the command line over both. Only the last preset counts.
+  The last value of a flag counts, so that flagfiles override the preset, and
+  flags of the command line override both. Only the last preset counts.
   """
   found, others = command_line.read(
     command_line.read_flagfiles(arguments), {'preset': str}
@@ -137,7 +137,7 @@ def run(
       try:
         system_registry.load(system_name)
       except settings.SettingError as error:
-        # The system is not given by a flag.
+        # No flag gives the system.
         raise command_line.UsageError(str(error)) from error
     arguments = expand(system_name, arguments)
   except Exception as error:

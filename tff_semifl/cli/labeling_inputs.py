@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Imported for the end of the process: it discards the context of TFF, which the
+# At the end of the process this module discards the context of TFF, which
 # models import.
 from tff_semifl import runtime  # noqa: F401
 from tff_semifl import settings
@@ -49,7 +49,7 @@ class FileFeatures(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelingInput(settings.Settings):
-  """Images with and without labels, and the network to compare them by."""
+  """Images with and without labels, and the network for their features."""
 
   labeled_dir: str | None = settings.setting(
     None,
@@ -73,7 +73,7 @@ class LabelingInput(settings.Settings):
     problems = []
     with _blame('labeled_dir', root):
       folders = image_listing.list_folders(root, problems)
-      # Classes may wait for their first image.
+      # Classes may be empty before the first image is labeled.
       problems = [each for each in problems if each.reason != 'is empty']
       data_errors.raise_if_any(root, problems)
       files = [file for each in folders.values() for file in each]
@@ -108,7 +108,7 @@ def _blame(name: str, value: object) -> contextlib.AbstractContextManager[None]:
 def check_outputs(
   output: parts.OutputFile,
 ) -> tuple[pathlib.Path, pathlib.Path]:
-  """Checks that the table, and the page beside it, can be written."""
+  """Checks that the table, and the page in the same folder, can be written."""
   path = output.check()
   with settings.blame('output_file', output.output_file):
     if path is None or path.suffix != '.csv':

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings that several programs have: files, models, seeds."""
+"""Settings that programs share: files, models, seeds."""
 
 from collections.abc import Iterable, Iterator, Sequence
 import contextlib
@@ -20,7 +20,7 @@ _MAX_SEED = 2**31 - 1
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OutputFile(settings.Settings):
-  """A file of results, which is not replaced unless --overwrite is given."""
+  """A file of results, replaced only with --overwrite."""
 
   output_file: str | None = settings.setting(None, 'File to write.')
   overwrite: bool = settings.setting(
@@ -41,7 +41,7 @@ class OutputFile(settings.Settings):
 
 
 def to_file(name: str) -> pathlib.Path:
-  """The path of the flag --output_file, checked to be that of no folder."""
+  """The path of the flag --output_file; an error if it is a folder."""
   path = pathlib.Path(name)
   with settings.blame('output_file', name):
     if not path.name or path.is_dir():
@@ -51,7 +51,7 @@ def to_file(name: str) -> pathlib.Path:
 
 @contextlib.contextmanager
 def writing(path: pathlib.Path) -> Iterator[None]:
-  """Makes the folder of a file, and names --output_file in errors."""
+  """A context with the folder of a file, whose errors name --output_file."""
   with settings.blame('output_file', path, OSError, durable_files.OutputError):
     path.parent.mkdir(parents=True, exist_ok=True)
     yield
@@ -59,7 +59,7 @@ def writing(path: pathlib.Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
-  """Opens the file --output_file, which is complete or stays as it was."""
+  """Opens the file --output_file, which is replaced when it is complete."""
   with writing(path), durable_files.replacing(path) as file:
     yield file
 
@@ -69,7 +69,7 @@ def write_table(
 ) -> None:
   """Writes a CSV table to the file --output_file, and prints its path."""
   with replacing(path) as file:
-    # File names need not be valid text: other bytes are written unchanged.
+    # File names may be invalid text, whose bytes are written unchanged.
     text = io.TextIOWrapper(file, 'utf-8', errors='surrogateescape', newline='')
     csv.writer(text, lineterminator='\n').writerows([columns, *rows])
     text.flush()
@@ -80,7 +80,7 @@ def write_table(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExportedModel(settings.Settings):
-  """An exported model, and the files that it is used on."""
+  """The settings for an exported model and its input files."""
 
   exported_model: str | None = settings.setting(
     None,
@@ -115,16 +115,15 @@ class ExportedModel(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Seeds(settings.Settings):
-  """The seeds of repeated runs."""
+  """The setting for the seeds of repeated runs."""
 
   seeds: tuple[str, ...] | None = settings.setting(
     None,
-    'Seeds to train with, separated by commas; by default that of --seed, or'
-    ' 0.',
+    'Seeds of the runs, separated by commas; by default --seed, or 0.',
   )
 
   def read(self, seed: int) -> list[int]:
-    """The seeds, in order; only that of the flag --seed if none are given."""
+    """The seeds, in order; by default only the seed of the flag --seed."""
     if self.seeds is None:
       return [seed]
     with settings.blame('seeds', self.seeds):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all programs share: clear errors, quiet libraries, Ctrl-C.
+"""The frame of all programs: clear errors, quiet libraries, Ctrl-C.
 
 This module does not import TensorFlow, which takes seconds.
 """
@@ -28,7 +28,7 @@ from tff_semifl import settings
 from tff_semifl.cli import command_line
 
 # TensorFlow reads this variable on import. Its messages about the machine would
-# bury the output of a program.
+# hide the output of a program.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -46,10 +46,10 @@ RESUMES = (
 
 
 def begin() -> None:
-  """Prepares the imports of a program: fast, and with Ctrl-C in one line."""
-  # Graphs create millions of long-lived objects. Python's default threshold of
-  # 700 new objects between collections, and the final collection, cost two of
-  # six seconds of a start.
+  """Makes the imports of a program fast, and Ctrl-C in imports quiet."""
+  # Graphs create millions of long-lived objects. With Python's default
+  # threshold of 700 new objects, garbage collections take two of six seconds of
+  # a start.
   gc.set_threshold(100_000)
   atexit.register(gc.freeze)
   # A background job of a shell ignores Ctrl-C, and continues to do so.
@@ -88,7 +88,7 @@ def _allow_unread_output() -> Iterator[None]:
     sys.exit(1)
   finally:
     if _is_unread():
-      # Python would flush the rest at exit.
+      # Otherwise Python would flush the rest at exit.
       os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -98,7 +98,7 @@ def _is_unread() -> bool:
   try:
     poll.register(sys.stdout, select.POLLOUT)
   except OSError:
-    # Python code has replaced stdout, as in tests.
+    # Python code has replaced stdout, for example in tests.
     return False
   return any(event & select.POLLERR for _, event in poll.poll(0))
 
@@ -121,14 +121,15 @@ def run(
   after SIGTERM, as in a shell. The first such signal ends the program in order.
 
   Args:
-    create: The program's settings, or makes them from changes by name; see
-      `command_line.parse` for `elsewhere`.
-    how: The command in messages; by default that of the running program.
+    create: The program's settings, or a function from changes by name to
+      settings.
+    how: The command in messages; by default the command of the running program.
     arguments: The command line without the program. By default the process's
-      command line, with the contents of flagfiles in front.
-    common: Help on flags that are no settings.
+      command line, after the contents of flagfiles.
+    common: Help on flags that are not settings.
+    elsewhere: See `command_line.parse`.
     takes: Whether the program takes an argument that is not one of its flags;
-      `main` then gets a list of these as second argument.
+      the second argument of `main` is a list of such arguments.
     interrupted: The last line if the program is interrupted.
   """
   if isinstance(create, settings.Settings):
@@ -137,7 +138,7 @@ def run(
     if arguments is None:
       arguments = command_line.read_flagfiles(read_arguments())
     levels, arguments = command_line.read(arguments, {'verbosity': int})
-    # Packages of others may read absl's flags, too.
+    # Other packages may also read absl's flags.
     flags.FLAGS(['', *(f'--verbosity={level}' for level in levels.values())])
     how = how or command_line.name_program()
     if command_line.HELP.intersection(arguments):
@@ -158,14 +159,14 @@ def _quiet_libraries() -> None:
   logging.use_absl_handler()
   if not flags.FLAGS['verbosity'].present:
     logging.set_verbosity(logging.WARNING)
-  # Not imported here, since some programs do without it.
+  # Not imported here, because some programs do not need TensorFlow.
   if 'tensorflow' in sys.modules:
     import tensorflow as tf
 
     # By default TensorFlow allocates all memory of a GPU at once.
     for gpu in tf.config.list_physical_devices('GPU'):
       tf.config.experimental.set_memory_growth(gpu, True)
-    # Remarks about converted functions and written files do not help users.
+    # Users do not need remarks about converted functions and written files.
     tf.get_logger().setLevel('ERROR')
 
 
@@ -198,7 +199,7 @@ def _ending_in_order(interrupted: str) -> Iterator[None]:
 
 
 def describe(error: BaseException) -> str | None:
-  """One line about an error of a flag; None for any other error."""
+  """One line about an error of a flag; None for other errors."""
   if isinstance(error, settings.SettingError):
     return f'flag --{error}'
   if isinstance(error, command_line.UsageError):
@@ -209,8 +210,8 @@ def describe(error: BaseException) -> str | None:
 def end_with_error(error: BaseException) -> NoReturn:
   """Ends the program with a line about an error of a flag.
 
-  If the error comes from a user's module, the failed lines come first. Any
-  other error is raised again.
+  If the error comes from a user's module, the failed lines come first. Other
+  errors are reraised.
   """
   line = describe(error)
   if line is None:
@@ -232,7 +233,7 @@ def _is_users(file: str) -> bool:
 
 def end(line: str, code: int = 1) -> NoReturn:
   """Ends the program with a line on stderr and an exit code."""
-  # Otherwise buffered output to a file or a pipe would follow the line.
+  # Otherwise buffered output would follow the line.
   with contextlib.suppress(OSError):
     sys.stdout.flush()
   print(line, file=sys.stderr)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Predictions with the class shares of the site that images are from."""
+"""Predictions with the class shares of the images' site."""
 
 from collections.abc import Iterable, Iterator, Sequence
 import csv
@@ -16,9 +16,9 @@ from tff_semifl.export import exported_model
 from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import input_shift
 
-# Of a file of class shares.
+# The columns of a file of class shares.
 COLUMNS = ('class_name', 'share')
-# Classes whose share is printed.
+# The number of classes whose share is printed.
 _NUM_SHOWN = 5
 
 
@@ -30,7 +30,7 @@ class SiteInputs:
     self._total, self._count = 0.0, 0
 
   def add(self, images: np.ndarray) -> None:
-    """Adds images, as for `ExportedModel.predict`."""
+    """Adds images, in the form that `ExportedModel.predict` takes."""
     if self._model.prior.inputs is not None:
       summaries = self._model.summarize(images)
       self._total += np.sum(summaries, axis=0, dtype=np.float64)
@@ -45,7 +45,7 @@ class SiteInputs:
       yield images, labels
 
   def warn_of_shift(self) -> None:
-    """Logs a warning if the images are unlike those of training."""
+    """Logs a warning if the images differ from the training images."""
     if not self._count:
       return
     shift = input_shift.measure_shift(
@@ -65,27 +65,27 @@ class SiteInputs:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SiteShares(settings.Settings):
-  """The class shares that a model assumes."""
+  """The settings for predictions with the class shares of a site."""
 
   adapt_shares: bool = settings.setting(
     False,
-    'Whether to estimate the class shares of the site that all --images are'
-    ' from, without labels, and to predict with these shares.',
+    'Whether to estimate class shares from all --images, which come from one'
+    ' site, without labels, and to predict with these shares.',
   )
   class_shares: str | None = settings.setting(
     None,
     'File with the class shares of the site, a CSV table with the columns'
-    ' class_name and share, as --adapt_shares writes it; for shares that are'
-    ' known, or were estimated from other images of the site.',
+    ' class_name and share, as --adapt_shares writes it; for known shares, or'
+    ' shares estimated from other images of the site.',
   )
 
   @property
   def adapts(self) -> bool:
-    """Whether predictions change."""
+    """Whether the settings change predictions."""
     return self.adapt_shares or self.class_shares is not None
 
   def check(self, model: exported_model.ExportedModel) -> None:
-    """Checks that a model can adapt to shares, before images are read."""
+    """Checks, before images are read, that a model can adapt to shares."""
     if not self.adapts:
       return
     name, value = 'adapt_shares', True
@@ -103,9 +103,9 @@ class SiteShares(settings.Settings):
         read_shares(self.class_shares, model.class_names)
       elif not model.prior.clients_differ:
         raise ValueError(
-          "training's clients had the same class shares (evidence"
-          f' {model.prior.evidence:.2f} nats an image), and did not tell how'
-          ' shares of a site differ; leave this out, or give --class_shares'
+          'clients in training had equal class shares (evidence'
+          f' {model.prior.evidence:.2f} nats per image); how sites differ is'
+          ' unknown; leave this out, or give --class_shares'
         )
 
   def adapt(
@@ -117,8 +117,8 @@ class SiteShares(settings.Settings):
     """Adapts the probabilities of a site's images, float32 [images, classes].
 
     Returns probabilities, float32 [images, classes], and class shares, float32
-    [classes]; prints lines about them. Raises a `settings.SettingError` if the
-    images tell too little about shares.
+    [classes]; prints the largest shares. Raises a `settings.SettingError` if
+    the images are not enough to estimate shares.
     """
     prior = model.prior
     logits = adaptation.to_logits(tf.constant(probabilities))

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The runs of a sweep: all checked first, then run as child processes.
+"""The runs of a sweep: all are checked first, then run as child processes.
 
 The code of `launch.train` checks each run, with the same flags. Checks that
 need the data are left to the runs. No run outlives this process: interrupts are
-passed on to all runs, and all are killed when this process is killed.
+passed on to all runs, and all runs are killed if this process is killed.
 """
 
 import collections
@@ -37,8 +37,8 @@ _NUM_LOG_LINES = 10
 _TRAIN = f'{references.find_package("launch")}.train'
 # A sweep sets seed and name for each run; dry_run does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
-# A sweep cannot vary the output folder, the validation split, or flags that
-# stand for many.
+# A sweep cannot vary the output folder, the validation split, or groups of
+# flags.
 _NOT_TO_VARY = (
   *_NOT_FOR_ALL,
   'output_dir',
@@ -152,7 +152,7 @@ def vary(
 
 
 def check_passed_on(arguments: Sequence[str]) -> None:
-  """Checks that no flag for all runs is a flag that the sweep sets."""
+  """Checks that the flags for all runs do not include flags of the sweep."""
   found = _find(arguments, _NOT_FOR_ALL)
   if found:
     remedy = 'give --seeds' if found == 'seed' else 'leave it out'
@@ -191,7 +191,7 @@ def create_runs(
     return [_create_run(entry, command, seed, arguments) for seed in seeds]
   except (ValueError, command_line.UsageError) as error:
     shown = program.describe(error) or str(error)
-    # Not named twice if it cannot be read.
+    # Otherwise an error in reading the source would name it twice.
     shown = shown.removeprefix(f'flag --{entry.kind}={entry.source}: ')
     raise settings.SettingError(
       f'{entry.kind}s', entry.source, shown
@@ -207,7 +207,7 @@ def _create_run(
   validates = command.experiment.validates
   name = f'{entry.label}_{"validation_" if validates else ""}seed{seed}'
   command = settings.change(command, {'seed': seed, 'experiment_name': name})
-  # Left to the run if the folder is new: the run records its own versions.
+  # Nothing to check in a new folder, where the run records its own versions.
   if command.run.path.exists():
     command.check_folder()
   output_dir = pathlib.Path(command.run.output_dir)
@@ -238,7 +238,7 @@ def _check_source(entry: sweep_table.Entry) -> None:
 
 
 def _find(arguments: Sequence[str], names: Sequence[str]) -> str | None:
-  """The first of `names` that is given; None without any."""
+  """The first of `names` among the flags; None if there is none."""
   given, _ = command_line.read(
     arguments, {name: bool if name == 'dry_run' else str for name in names}
   )
@@ -248,10 +248,10 @@ def _find(arguments: Sequence[str], names: Sequence[str]) -> str | None:
 def execute(
   runs: Sequence[Run], num_parallel: int
 ) -> Iterator[tuple[Run, int | None]]:
-  """Executes runs; yields each when started, with None, and its exit code.
+  """Executes runs; yields each run with None at its start, then its exit code.
 
-  Closing or interrupting the iterator sends SIGTERM to what runs, and waits; a
-  second interrupt ends all at once.
+  Closing or interrupting the iterator sends SIGTERM to current runs, and waits;
+  a second interrupt kills all runs.
   """
   waiting = collections.deque(runs)
   running: dict[Run, subprocess.Popen] = {}
@@ -269,27 +269,25 @@ def execute(
       process.terminate()
     if running:
       names = ', '.join(run.name for run in running)
-      print(
-        f'\nending {names}; interrupt again to kill what runs', file=sys.stderr
-      )
-    # Polled, because `wait` would hold back a second interrupt for a moment.
+      print(f'\nending {names}; interrupt again to kill them', file=sys.stderr)
+    # Polled, because `wait` would delay a second interrupt.
     while any(process.poll() is None for process in running.values()):
       time.sleep(_POLL_SECONDS)
 
 
 def _start(run: Run) -> subprocess.Popen:
   with run.log_path.open('ab') as log:
-    # Marks in the log where the output of this run begins.
+    # Marks the start of this run in the log.
     log.write(f'$ {shlex.join(run.command)}\n'.encode())
     log.flush()
     return subprocess.Popen(
-      # The starting thread must stay until the run has ended.
+      # The starting thread must live until the run has ended.
       tied_process.tied_command(run.command),
       stdin=subprocess.DEVNULL,
       stdout=log,
       stderr=log,
-      # Keeps the terminal's Ctrl-C from the run, which gets a signal from this
-      # process already; a second signal would kill the run at once.
+      # The terminal's Ctrl-C does not reach the run, to which this process
+      # sends a signal: a second signal would kill the run at once.
       start_new_session=True,
     )
 

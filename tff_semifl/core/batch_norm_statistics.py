@@ -3,12 +3,13 @@
 
 """Statistics for static batch normalization, computed for given weights.
 
-SemiFL (NeurIPS 2022), section 3.4 and appendix B: a pass over images without
-augmentation, in training mode, observes the inputs of each normalization layer.
-The inputs' mean and variance become the layer's statistics. Builders return
-computations `(<W@SERVER, D> -> W@SERVER)` that replace the statistics in the
-weights W. They differ in whose images they use, and in the formula:
+A pass over images without augmentation, in training mode, finds the mean and
+variance of the inputs of each normalization layer (SemiFL, NeurIPS 2022,
+section 3.4 and appendix B). Builders return computations `(<W@SERVER, D> ->
+W@SERVER)` that replace these statistics in the weights W. They use different
+images and formulas:
 
+    builder                                images and formula
     build_server_batch_norm_statistics     the server's, appendix B
     build_federated_batch_norm_statistics  the clients', appendix B
     build_pooled_batch_norm_statistics     all in one place, the authors' code
@@ -55,7 +56,7 @@ def compute_server_statistics(
   weights: functional.ModelWeights,
   dataset: tf.data.Dataset,
 ) -> functional.ModelWeights:
-  """Replaces the statistics in `weights` by those of a data set.
+  """Replaces the statistics in `weights` by the statistics of a data set.
 
   `dataset` has chunks of `pipelines.labeled_type`. Without images the weights
   stay unchanged.
@@ -79,9 +80,9 @@ def build_federated_batch_norm_statistics(
 
   These are the exact mean and unbiased variance of all values that the layer
   saw. Inputs of deeper layers are normalized by batches of one client's images;
-  if clients have few classes, the result differs from that of mixed batches.
-  The server sees only the pooled moments, 3 numbers per channel. Secure
-  summation cannot pool moments, because pooling is not a sum.
+  if clients have few classes, the result differs from statistics of mixed
+  batches. The server sees only the pooled moments, 3 numbers per channel.
+  Secure summation cannot pool moments, because pooling is not a sum.
 
   U are chunks of `pipelines.client_type`; without images the weights W stay
   unchanged. Clients whose moments have no finite norm in float32 are left out.
@@ -133,10 +134,10 @@ def build_pooled_batch_norm_statistics(
 
   Its type is (<W@SERVER, uint8[?,H,W,C]*@SERVER> -> W@SERVER). The images are
   in one place, and batches cross the boundaries of chunks, clients and classes.
-  The statistics are plain means of batch means and of unbiased batch variances.
-  The last batch counts as much as a full one. Differences between batches are
-  ignored, so the variance is too small if each batch has one class. Without
-  images the weights W stay unchanged.
+  The statistics are plain means of batch means and of unbiased batch variances;
+  the last batch counts as a full batch. Differences between batches are
+  ignored, so that the variance is too small if each batch has one class.
+  Without images the weights W stay unchanged.
   """
 
   def compute(weights: functional.ModelWeights, images: tf.data.Dataset):
@@ -266,7 +267,7 @@ def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
 def _replace_statistics(
   weights: functional.ModelWeights, statistics: Iterable[tf.Tensor]
 ) -> functional.ModelWeights:
-  """The weights with new statistics; a count of 0 keeps the old ones."""
+  """The weights with new statistics; a count of 0 keeps the old statistics."""
   counts, new = [], []
   for layer in statistics:
     count, mean, variance = tf.unstack(layer)

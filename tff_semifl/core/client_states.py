@@ -3,7 +3,7 @@
 
 """Stores of clients' memories: the interface, and a store in files.
 
-A state is as large as a model, and few clients train in a round, so states are
+A state can be as large as a model, and few clients train in a round. Files are
 read when needed and written when changed.
 """
 
@@ -19,11 +19,11 @@ from tff_semifl.files import durable_files
 class Memories(Protocol):
   """A store of clients' memories, in main memory or in files.
 
-  The store decides which memory a client gets: its own (`ClientMemories`), that
-  of its slot in the round (`group_averaging.SlotMemories`), or a memory made of
-  other clients' models (`helpers.Helpers`). Memories in main memory (`held`)
-  are part of checkpoints. Memories in files are kept by client and round while
-  a checkpoint may need them.
+  The store decides which memory a client gets: its own memory
+  (`ClientMemories`), the memory of its slot in the round
+  (`group_averaging.SlotMemories`), or other clients' models
+  (`helpers.Helpers`). Memories in main memory (`held`) are part of checkpoints.
+  Files are kept, by client and round, while a checkpoint may need them.
   """
 
   def initialize(self) -> Any:
@@ -72,12 +72,12 @@ class ClientStates:
       ) from error
 
   def save(self, client: int, state: Any, round_num: int) -> None:
-    """Saves the state of a client after a round, in a complete file."""
+    """Saves the state of a client after a round."""
     path = self._path(client, round_num)
     with durable_files.naming(path):
       path.parent.mkdir(parents=True, exist_ok=True)
       durable_files.write_arrays(path, state)
-      # Of these states, a kept checkpoint can need only the latest.
+      # Checkpoints can need only the latest state before the oldest round.
       oldest = round_num - self._num_kept
       before = [n for n in self._rounds(client) if n <= oldest]
       for old in sorted(before)[:-1]:

@@ -3,9 +3,9 @@
 
 """Local training of a client with a client method.
 
-The method labels all images: once with the received model (SemiFL, section
-3.3), or with the model in training at the beginning of each epoch or batch by
-batch, as in FixMatch. The client trains on the images that the method selects.
+The method labels images once with the received model (SemiFL, section 3.3), or
+batch by batch with the model in training, as in FixMatch. The client trains on
+the images that the method selects.
 """
 
 import collections
@@ -27,7 +27,7 @@ from tff_semifl.core import method as method_lib
 from tff_semifl.core import pseudo_labels
 from tff_semifl.core import rows as rows_lib
 from tff_semifl.core import training_loop
-from tff_semifl.data import example_kinds
+from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 
@@ -39,10 +39,10 @@ class Training:
   """The settings of local training that do not depend on the method.
 
   Attributes:
-    weak_augmentation: For labeling and for training.
+    weak_augmentation: For labeling and training.
     strong_augmentation: For training.
-    num_epochs: Epochs in each round (E in SemiFL's paper); below 1, the
-      fraction of the batches of one epoch.
+    num_epochs: Epochs in each round (E in SemiFL's paper); below 1 a fraction
+      of the batches of one epoch.
     jit_compile: Whether XLA compiles the steps of a round.
   """
 
@@ -62,7 +62,7 @@ def build_local_training(
   if training.jit_compile:
     rand_augment.check_can_be_compiled(
       training.strong_augmentation,
-      example_kinds.zeros(training.model.image_shape),
+      sources.zeros(training.model.image_shape),
     )
 
   def train(
@@ -94,7 +94,7 @@ def _train(
   images: labeling.Images,
   optimizer_state: Any,
 ) -> client_work.LocalTraining:
-  """Labels the images, trains, and reports."""
+  """Labels the images, trains on them, and reports."""
   method = labeler.method
   all_images = rows_lib.Rows(images)
   number = all_images.number
@@ -138,7 +138,7 @@ def _train(
 def _measure_confidences(
   confidences: tf.Tensor,
 ) -> Mapping[str, client_work.Ratio]:
-  """A client's highest confidence, to be averaged over clients with images."""
+  """A client's highest confidence, as a term of the mean over clients."""
   return collections.OrderedDict(
     highest_confidence=client_work.Ratio(
       tf.maximum(tf.reduce_max(confidences), 0.0),
@@ -152,7 +152,7 @@ def _report(
   context: hook_arguments.ClientContext,
   state: Any,
 ) -> Any:
-  """The reports of the method and its parts by name; () without any."""
+  """The reports of the method and its parts by name; () without reports."""
   reports = {method_lib.OWN: method.report(context, state)}
   for name, part in method.parts.items():
     reports[name] = part.report(context.of_part(name))
@@ -163,8 +163,8 @@ def _report(
 class Steps:
   """The steps of a client in a round, on `labeling.Images`.
 
-  The loop's `state` is a pair: the method's state, and the labels that were
-  given in the steps, or () if images are labeled once a round.
+  The loop's `state` is a pair: the method's state, and the labels made in the
+  steps, or () if images are labeled once a round.
   """
 
   training: Training
@@ -261,7 +261,7 @@ class Steps:
     views = batch.examples
     labels = views.images.label
     if self.context.labels is not None:
-      # The rows have a copy of the offset for each image.
+      # The rows repeat the offset for each image.
       labels = labels._replace(offset=self.context.labels.offset)
     step = hook_arguments.Step(
       images=views.images.image,

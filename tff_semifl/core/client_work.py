@@ -33,8 +33,8 @@ class LocalTraining(NamedTuple):
     training: The outcome of the training loop.
     weight: The weight of the update in the mean, float32; 0 for no update.
     num_labeled: The number of pseudo-labels made; 0 for a client with labels.
-    num_confident: The number of pseudo-labels that were trained on.
-    measurements: Further measurements by name, to be summed over clients.
+    num_confident: The number of pseudo-labels used for training.
+    measurements: More measurements by name, to be summed over clients.
     report: Values for the guides, by name, to be summed over clients; or ().
     given_labels: The pseudo-labels, or None for a client with labels.
   """
@@ -51,7 +51,7 @@ class LocalTraining(NamedTuple):
 
 
 def has_images(num_images: tf.Tensor) -> tf.Tensor:
-  """The weight of a client that counts if it has images, a float32 scalar."""
+  """The weight 1 for a client with images, else 0, a float32 scalar."""
   return tf.cast(num_images > 0, tf.float32)
 
 
@@ -79,10 +79,10 @@ LocalTrainingFn = Callable[..., LocalTraining]
 
 
 class ClientResult(NamedTuple):
-  """TFF's `ClientResult` with further fields, which are () if absent.
+  """TFF's `ClientResult` with more fields, which are () if absent.
 
-  `update` is received weights minus trained weights, `memory` what the client
-  keeps, `report` the values for the guides.
+  `update` is received weights minus trained weights, `memory` the client's new
+  memory, `report` the values for the guides.
   """
 
   update: Any
@@ -106,12 +106,12 @@ class ClientSums(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientWork:
-  """What each client of a round does, in plain TensorFlow.
+  """The work of each client in a round, in plain TensorFlow.
 
   Attributes:
     update: (<model weights, `RoundContext`>, chunks of the client's data, and
       the client's memory if clients have any) -> `ClientResult`, `ClientSums`.
-    initialize_memory: ( -> a client's first memory); None without memories.
+    initialize_memory: ( -> a client's initial memory); None without memories.
   """
 
   update: Callable[..., tuple[ClientResult, ClientSums]]
@@ -132,12 +132,11 @@ def build_client_work(
 ) -> ClientWork:
   """Builds client work in which each client runs `train_fn`.
 
-  The update is the received weights minus the trained weights, with the
-  weight that `train_fn` returns: 0 for a client without an update. A client is
-  rejected if its update is too long, or if the norm of its update or of its
-  weight, loss, report and measurements is not finite in float32. A rejected
-  update is zero and has weight 0; the client's report and measurements are left
-  out of all sums.
+  The update is the received weights minus the trained weights. `train_fn`
+  returns its weight, 0 for a client without an update. A client is rejected if
+  its update is too long, or if the norm of its update or of its weight, loss,
+  report and measurements is not finite in float32. Then the update is zero with
+  weight 0, and all sums leave out the client's report and measurements.
 
   Args:
     data_type: By default `pipelines.client_type`.
@@ -146,8 +145,8 @@ def build_client_work(
       from round to round, as in the code of SemiFL's authors.
     max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
       of the received weights, or of 1 if that is larger; infinity for no limit.
-    measure_weight_diversity: Whether to measure how much updates differ, from
-      sums that no aggregator protects.
+    measure_weight_diversity: Whether to measure how much updates differ, by
+      sums that the aggregator does not protect.
     return_given_labels: Whether results have `GivenLabels`.
   """
   kernel_index = None
@@ -213,14 +212,14 @@ def report(
   bound = max_update_norm_ratio * tf.maximum(
     tf.linalg.global_norm(weights.trainable), 1.0
   )
-  # `<=`, as an infinite bound allows all finite lengths.
+  # `<=`, because an infinite bound allows all finite lengths.
   is_sound = tf.math.is_finite(length) & (length <= bound)
   is_sound &= local.weight >= 0.0
   is_sound &= aggregators.has_finite_norm(
     (training.sums.loss, local.weight, local.report, local.measurements)
   )
   counts = is_sound & (local.weight > 0.0)
-  # Zero times infinity is not zero: choose, do not multiply.
+  # Not a product, because zero times infinity is NaN.
   update = tuple(_zero_unless(counts, array) for array in update)
   measurements = collections.OrderedDict(
     loss=Ratio(training.sums.loss, training.sums.num_examples),
@@ -270,13 +269,13 @@ def _zero_unless(condition: tf.Tensor, array: tf.Tensor) -> tf.Tensor:
 def summarize(sums: ClientSums) -> Mapping[str, tf.Tensor]:
   """The metrics of a round, float32 scalars by name: NaN for 0 / 0.
 
-  They include the diversity of the updates d_i of the last layer's kernel of
+  One metric is the diversity of the updates d_i of the last layer's kernel, for
   the n clients with an update (equation 7 of Zhang et al.):
 
       weight_diversity          = sum |d_i|^2 / |sum d_i|^2
       relative_weight_diversity = n * weight_diversity
 
-  Equal updates have the least values, 1 / n and 1; orthogonal updates have 1
+  Equal updates have the least values, 1 / n and 1. Orthogonal updates have 1
   and n.
   """
   metrics = collections.OrderedDict(

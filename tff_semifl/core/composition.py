@@ -3,9 +3,9 @@
 
 """The steps of a round, and a process that repeats a round.
 
-`Parts` has a method for each step, to be called inside a federated computation,
-as `rounds` does. The state and the server's results are at SERVER, the values
-that clients receive and return at CLIENTS.
+`Parts` has a method for each step; functions of `rounds` call these methods
+inside a federated computation. The state and the server's results are at
+SERVER; what clients receive and return is at CLIENTS.
 """
 
 import collections
@@ -28,7 +28,7 @@ from tff_semifl.models import functional
 
 
 class RoundState(NamedTuple):
-  """The state of a process at SERVER; fields that a process lacks are ().
+  """The state of a process at SERVER; fields without a value are ().
 
   `finalizer` has the global momentum, `server_work` the momentum of the
   server's optimizer, `guidance` the states of the guides by name. `round_num`,
@@ -45,7 +45,7 @@ class RoundState(NamedTuple):
 
 
 class Trained(NamedTuple):
-  """The clients' results (`ClientResult`), and measurements of all clients."""
+  """The clients' results (`ClientResult`), and their summed measurements."""
 
   result: tff.Value
   measurements: tff.Value
@@ -56,11 +56,11 @@ class Mean(NamedTuple):
 
   Attributes:
     state: The aggregator's state, unchanged if the update is not used.
-    is_used: bool, whether any client contributes; false in round 0, because an
-      untrained model has no useful pseudo-labels.
+    is_used: bool, whether any client contributes; false in round 0, because
+      pseudo-labels of an untrained model are useless.
     num_contributing: float32, the number of clients with an update. With an
-      unweighted aggregator, the size of the cohort: clients without an update
-      contribute zeros.
+      unweighted aggregator, to which clients without an update send zeros,
+      the size of the cohort.
   """
 
   update: tff.Value
@@ -87,7 +87,7 @@ class Parts:
     aggregator: Aggregates the updates; if weighted, by weights of at least 0.
     computes_statistics: Whether rounds end with statistics of the server's
       images, in models with static batch normalization.
-    guides: Objects with a state that the server keeps and broadcasts, by name.
+    guides: Objects with a state at the server and messages to clients, by name.
   """
 
   classifier: functional.ImageClassifier
@@ -172,7 +172,7 @@ class Parts:
     server_data: tff.Value,
     *others: tff.Value,
   ) -> Tuned:
-    """Runs the server work; `others` are its further arguments."""
+    """Runs the server work; `others` are additional arguments."""
     arguments = state.server_work, weights, context, server_data, *others
     return Tuned(*run(self.server_work.train, *arguments))
 
@@ -309,7 +309,7 @@ def replace(value: tff.Value, kind: type, **changes: tff.Value) -> tff.Value:
 
 
 def choose(is_new: tff.Value, new: Any, old: Any) -> tff.Value:
-  """The new values if `is_new`, a bool scalar, else the old ones."""
+  """The new values if `is_new`, a bool scalar, else the old values."""
   return run(
     lambda is_new, new, old: tf.nest.map_structure(
       functools.partial(tf.where, is_new), new, old

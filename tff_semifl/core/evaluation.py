@@ -37,7 +37,7 @@ def build_evaluation(
   def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):
     initial = [0.0, 0.0, 0.0]
     if keeps_logits:
-      # A constant would have a fixed shape, which could not grow in a loop.
+      # A constant would have a fixed shape, but the logits grow in a loop.
       no_logits = tf.zeros([0, classifier.num_classes])
       initial.append(
         tf.compat.v1.placeholder_with_default(

@@ -29,10 +29,10 @@ class RoundContext(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-  """A participant of a round that draws random numbers of its own.
+  """A participant of a round that draws its own random numbers.
 
-  `key` is a client's number, an int32 scalar; -1, -2, ... for replicas of the
-  server; None for a single server.
+  `key` is a client's number, an int32 scalar; -1, -2 and so on for replicas of
+  the server; None for a single server.
   """
 
   context: RoundContext
@@ -69,10 +69,10 @@ class RoundOutput(NamedTuple):
 
 
 class FederatedProcess(tff.templates.IterativeProcess):
-  """An iterative process of clients and of a server with data of its own.
+  """An iterative process of clients and a server that also has data.
 
-  With S for the state, L for chunks of the server's data, U for chunks of a
-  client's data, M for metrics and G for `GivenLabels`:
+  Types are S for the state, L for chunks of the server's data, U for chunks of
+  a client's data, M for metrics and G for `GivenLabels`:
 
       initialize: ( -> S@SERVER)
       next: (<state=S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS>
@@ -80,16 +80,15 @@ class FederatedProcess(tff.templates.IterativeProcess):
                  given_labels={G}@CLIENTS or <>>)
 
   Clients may have a memory that lasts from round to round, such as an
-  optimizer's momentum. With C for the memory before and R after a round, `next`
-  has `memories={C}@CLIENTS` as its last argument and `memories={R}@CLIENTS` in
-  its result. The program that runs the process stores memories between rounds,
-  and gives each client of a cohort its own.
+  optimizer's momentum. Then `next` has `memories={C}@CLIENTS` as its last
+  argument and `memories={R}@CLIENTS` in its result, with C for the memory
+  before and R for the memory after a round. The program that runs the process
+  stores memories between rounds, and gives clients their own.
 
   Attributes:
     initialize_memory: ( -> C), or None if clients have no memory.
     preparations: Computations (<S@SERVER, L*@SERVER, {U*}@CLIENTS> -> S@SERVER)
-      in which all clients report, one after the other, before the first round
-      with clients.
+      to run in order before the first round with clients; all clients report.
   """
 
   def __init__(
@@ -115,9 +114,9 @@ def build_federated_process(
 ) -> FederatedProcess:
   """Builds a process from a function that runs one round.
 
-  `run_round` and `prepare` are called inside a federated computation: `prepare`
-  with state, server data and client data, `run_round` also with memories if
-  clients have any. Memories and given labels may be empty at each client.
+  `run_round` and `prepare` are called inside a federated computation, with
+  state, server data and client data; `run_round` also with memories if clients
+  have any. Memories and given labels may be empty at each client.
   """
 
   def run(arguments: tff.Value) -> RoundOutput:
@@ -157,8 +156,8 @@ def bind_server_data(
   """Converts a process of `composition.build` to a `LearningProcess`.
 
   The server's data, an unplaced computation `( -> L*)`, become part of the
-  process. `tff.learning.programs` find clients' metrics under
-  `client_work/train`. Raises a TypeError if clients have a memory.
+  process. Clients' metrics are under `client_work/train`, where
+  `tff.learning.programs` look for them. A TypeError if clients have a memory.
   """
   if process.initialize_memory is not None:
     raise TypeError(

@@ -47,17 +47,18 @@ class ClientContext:
   Attributes:
     images: uint8 [images, height, width, channels], all images of the client;
       the weakly augmented batch if images are labeled batch by batch.
-    guidance: The server's message to clients; None without any.
+    guidance: The server's message to clients; None without a message.
     part_guidance: The messages to parts of the method, by name.
     received: The received weights.
-    weights: The weights that label: the received weights, or the current
+    weights: The weights for labeling: the received weights, or the current
       weights if images are labeled during training.
     logits_fn: Weights -> the result of `logits`.
     features_fn: Weights -> the result of `features`.
     true_labels: int32 [images] of a client that has labels; else None.
-    labels: The labels of all images in `weigh` and `report`, if images are
+    labels: In `weigh` and `report`, the labels of all images if images are
       labeled once a round; else None.
-    num_trained_on: int32 scalar, the number of selected images, like `labels`.
+    num_trained_on: int32 scalar, the number of selected images, where there are
+      `labels`; else None.
   """
 
   images: tf.Tensor
@@ -73,7 +74,7 @@ class ClientContext:
   num_trained_on: tf.Tensor | Any = None
 
   def by(self, weights: functional.ModelWeights) -> 'ClientContext':
-    """Replaces the weights that label, for example by a teacher's."""
+    """Replaces the weights for labeling, for example by a teacher's weights."""
     return dataclasses.replace(self, weights=weights)
 
   def of_part(self, name: str) -> 'ClientContext':
@@ -99,8 +100,7 @@ class ClientContext:
 class Mix(NamedTuple):
   """Images for mixup: as many as in the batch, drawn from all client images.
 
-  `weak` are the images, weakly augmented; the images need not be selected for
-  training.
+  `weak` are the images, weakly augmented, selected for training or not.
   """
 
   images: tf.Tensor
@@ -112,8 +112,8 @@ class Mix(NamedTuple):
 class Step:
   """A training step: a batch of images, and the current model.
 
-  Padding may follow the images of a batch (`rows`). The methods of `Step` leave
-  the padding out; a plain `tf.reduce_mean` would not.
+  Padding may follow the images of a batch (`rows`). The methods of `Step`
+  ignore padding; a plain `tf.reduce_mean` would not.
 
   Attributes:
     images: uint8 [batch, height, width, channels].
@@ -125,7 +125,7 @@ class Step:
       equal weights.
     node: The source of random numbers.
     keys: int32 scalars that identify the step: epoch and batch.
-    passes: The outputs of forward passes with the current weights.
+    passes: The cached outputs of forward passes with the current weights.
   """
 
   images: tf.Tensor
@@ -155,7 +155,7 @@ class Step:
   def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
     """A stateless seed of this step, int32 [2].
 
-    `keys` distinguish several uses in one step.
+    `keys` distinguish several uses of a seed in one step.
     """
     return self.node.seed(purpose, *self.keys, *keys)
 
@@ -171,7 +171,7 @@ class Step:
     Args:
       images: uint8 or float32 [batch, height, width, channels], in 0..255.
       weights: By default the current weights.
-      dropout_key: Passes of a step with one key have the same dropout mask.
+      dropout_key: Passes of a step with equal keys have the same dropout mask.
     """
     return self._pass(self.model.train_logits, images, weights, dropout_key)
 
@@ -238,7 +238,7 @@ class Step:
     weights: functional.ModelWeights | None,
     dropout_key: int,
   ) -> tf.Tensor:
-    """The outputs of the model for images, computed only once."""
+    """The outputs of the model for images, cached."""
     images = tf.convert_to_tensor(images)
     key = (function, images.ref(), dropout_key)
     if weights is None and key in self.passes:

@@ -20,7 +20,7 @@ from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 
-# Inference has no batch statistics: the size changes only memory and speed.
+# The size affects only memory and speed: inference has no batch statistics.
 INFERENCE_BATCH_SIZE = 250
 
 
@@ -31,10 +31,10 @@ class Images(NamedTuple):
     image: uint8 [images, height, width, channels].
     index: int32 [images], the position among the client's images.
     true_label: int32 [images] if the client has labels.
-    label: The `PseudoLabels` that the method gave.
+    label: The `PseudoLabels` of the method.
     weight: float32 [images], the weights of images in the loss; None for equal
       weights.
-    is_selected: bool [images], whether an image is trained on.
+    is_selected: bool [images], whether an image is used for training.
   """
 
   image: tf.Tensor
@@ -65,7 +65,7 @@ class Labeler:
   node: federated_process.Node
 
   def context(self, rows: rows_lib.Rows) -> hook_arguments.ClientContext:
-    """The `ClientContext` for labeling all `Images`, weakly augmented once."""
+    """The `ClientContext` for labeling all images, weakly augmented."""
     model = self.model
     views = rows.replace(
       self.weak_augmentation(
@@ -128,8 +128,7 @@ class Labeler:
     """Labels the images of `context`.
 
     `rows` are the images, as `Images`. Returns the labels; the images with
-    label, weight and selection; and the labels in the form that a simulation
-    compares with the truth.
+    label, weight and selection; and the `GivenLabels` for a simulation.
     """
     hook = self.method.label
     result = hook(context, state)

@@ -20,10 +20,10 @@ def cross_entropy(
 
   `logits` are float [batch, classes]; `labels` are int [batch] in 0..classes-1,
   or probabilities, float [batch, classes]. `weights`, float or bool [batch], at
-  least 0, multiply the losses of examples before the mean over all, as in
+  least 0, multiply the losses of examples before the mean over the batch, as in
   FixMatch and in equations 3 and 4 of Zhang et al. `offset`, float [classes] or
-  [batch, classes], is added to the logits (logit adjustment: Menon, Jayasumana,
-  Rawat, Jain, Veit, Kumar. Long-tail learning via logit adjustment. ICLR 2021).
+  [batch, classes], is added to the logits (Menon, Jayasumana, Rawat, Jain,
+  Veit, Kumar. Long-tail learning via logit adjustment. ICLR 2021).
   """
   if offset is not None:
     logits += tf.cast(offset, logits.dtype)
@@ -39,8 +39,8 @@ def cross_entropy(
 def consistency(targets: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
   """Mean squared difference of probabilities, over examples and classes.
 
-  The consistency loss of the Pi-Model, Mean Teacher and MixMatch. Arguments are
-  float [batch, classes]; targets usually have no gradient.
+  This is the consistency loss of the Pi-Model, Mean Teacher and MixMatch.
+  Arguments are float [batch, classes]; targets usually have no gradient.
   """
   return tf.reduce_mean(tf.math.squared_difference(targets, probabilities))
 

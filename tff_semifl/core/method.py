@@ -8,9 +8,9 @@ In a round
     the server  calls `tell` and sends the result with the weights;
     a client    calls `init_state`, `label`, `weigh` and `report`, and in each
                 step `loss` and `after_step`;
-    the server  calls `guidance` with the reports of all clients, added up.
+    the server  calls `guidance` with the sum of all clients' reports.
 
-All hooks are plain TensorFlow, traced once.
+Hooks are plain TensorFlow, traced once.
 """
 
 import abc
@@ -25,7 +25,7 @@ from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.models import functional
 
-# The name of a method's own guidance, beside those of its parts.
+# The name of the method itself among its guides; parts have their own names.
 OWN = 'method'
 _LIBRARY = f'{__name__.partition(".")[0]}.'
 
@@ -44,7 +44,7 @@ class Guiding:
   def tell(self, kept: Any, server: hook_arguments.Server) -> Any:
     """The message to clients, any structure; by default the state.
 
-    `server` is the server before the round.
+    `server` has the weights before the round.
     """
     del server
     return kept
@@ -54,8 +54,9 @@ class Guiding:
   ) -> Any:
     """The server's state after a round, a structure like `kept`.
 
-    `sums` is the sum of `report` over the clients that are not rejected,
-    `server` the server after the round. By default the state stays the same.
+    `sums` is the sum of `report` over the clients that are not rejected;
+    `server` has the weights after the round. By default the state stays the
+    same.
     """
     del sums, server
     return kept
@@ -95,7 +96,7 @@ def tell(
   server: hook_arguments.Server,
   context: federated_process.RoundContext,
 ) -> federated_process.RoundContext:
-  """The context with the messages of all guides to clients, by name."""
+  """The context with the guides' messages to clients, by name."""
   return context._replace(
     guidance={
       name: each.tell(kept[name], server) for name, each in guides.items()
@@ -111,7 +112,7 @@ def update(
 ) -> Mapping[str, Any]:
   """The guides' states after a round, from the sums of reports, by name.
 
-  In round 0, in which clients label with an untrained model, all sums are 0.
+  In round 0 the model is untrained, and all sums are 0.
   """
   reports = tf.nest.map_structure(
     lambda each: tf.where(server.round_num > 0, each, tf.zeros_like(each)),
@@ -129,8 +130,8 @@ class Method(Guiding, settings.Settings, abc.ABC):
   """Base of client methods, dataclasses whose fields are settings.
 
   Attributes:
-    relabel: When images are labeled: once a round by the received model, or
-      for each batch by the model in training. With 'batch',
+    relabel: When images are labeled: 'round' is once a round by the received
+      model, 'batch' is each batch by the model in training. With 'batch',
       `ClientContext.images` are the weakly augmented batch.
     clients_have_labels: Whether clients know the true labels of their images.
     labels_are_true: Whether `label` returns true labels, so that pseudo-label
@@ -142,7 +143,7 @@ class Method(Guiding, settings.Settings, abc.ABC):
   labels_are_true: ClassVar[bool] = False
 
   def init_state(self, client: hook_arguments.ClientContext) -> Any:
-    """The client's own state before its first step, any structure."""
+    """The client's state before its first step, any structure."""
     del client
     return ()
 
@@ -163,9 +164,9 @@ class Method(Guiding, settings.Settings, abc.ABC):
     """The loss of a batch, a float32 scalar."""
 
   def after_step(self, state: Any, weights: functional.ModelWeights) -> Any:
-    """The client's own state after a step; by default the state before it.
+    """The client's state after a step; by default unchanged.
 
-    `weights` are those after the step.
+    `weights` are the weights after the step.
     """
     del weights
     return state
@@ -173,23 +174,23 @@ class Method(Guiding, settings.Settings, abc.ABC):
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
     """The weight of the client's update in the mean, a float32 scalar >= 0.
 
-    By default 1 for a client that trains on any image, else 0. Not called if
-    images are labeled during training: clients with images have weight 1 then.
+    By default 1 for a client that trains on any image, else 0. Not used if
+    images are labeled during training: clients with images then have weight 1.
     """
     return tf.cast(client.num_trained_on > 0, tf.float32)
 
   def report(self, client: hook_arguments.ClientContext, state: Any) -> Any:
     """The sums over the client's images for `guidance`, any structure.
 
-    `client` has labels if images are labeled once a round; `state` is the state
-    after the last step.
+    `client` has labels if images are labeled once a round; `state` comes from
+    the last step.
     """
     del client, state
     return ()
 
   @property
   def parts(self) -> Guides:
-    """Parts of the method by name, each with guidance of its own."""
+    """Parts of the method by name, each with its own guidance."""
     return {}
 
   def select_data(

@@ -7,8 +7,8 @@ TFF's `build_sgdm` has neither Nesterov momentum nor weight decay. Keras
 optimizers multiply the learning rate into the momentum buffer, which is a
 different method if the rate changes while the buffer is kept.
 
-Most weights of a model are small vectors, and an operation on one of them costs
-little more than its launch: small tensors are concatenated to one vector.
+Most weights of a model are small vectors, and operations on small tensors take
+mostly launch time. Therefore small tensors are concatenated to one vector.
 """
 
 import collections
@@ -24,9 +24,9 @@ _ACCUMULATOR_KEY = 'accumulator'
 
 Weights = Sequence[tf.Tensor]
 
-# Tensors of at most this many elements are concatenated. On a CPU, copies of
-# larger ones take more time than they save; on a GPU, an operation on a tensor
-# of this size takes about as long as its launch.
+# Tensors of at most this number of elements are concatenated. On a CPU, copies
+# of larger tensors take more time than they save. On a GPU, an operation on a
+# tensor of this size takes about as long as its launch.
 _LARGEST_ON_CPU = 2**12
 _LARGEST_ON_GPU = 2**20
 
@@ -41,7 +41,7 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
   is_decayed: Sequence[bool] | None
 
   def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
-    # As PyTorch's buffer, which starts as the first gradient.
+    # As in PyTorch, where the buffer starts as the first gradient.
     return collections.OrderedDict(
       [
         (LEARNING_RATE_KEY, tf.constant(self.learning_rate, tf.float32)),
@@ -61,7 +61,7 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
     def move(g, w, a, is_decayed):
       if scale is not None:
         g *= scale
-      # TensorFlow does not always drop a product with 0.
+      # TensorFlow does not always drop products with 0.
       if is_decayed and self.weight_decay:
         g += self.weight_decay * w
       if not self.momentum:
@@ -110,7 +110,7 @@ class _Wrapped(tff.learning.optimizers.Optimizer):
   ) -> tuple[Mapping[str, Any], Weights]:
     scale = None
     if self.clip_norm is not None:
-      # As PyTorch's `clip_grad_norm_`, which is finite at norm zero.
+      # Like PyTorch's `clip_grad_norm_`, it is finite at norm zero.
       norm = tf.linalg.global_norm(pack(gradients))
       scale = tf.minimum(1.0, self.clip_norm / (norm + 1e-6))
     own, of_own = self._select(weights), self._select(gradients)
@@ -155,10 +155,10 @@ def restrict(
 ) -> tff.learning.optimizers.Optimizer:
   """An optimizer that trains only the weights where `is_trained`.
 
-  The other weights do not decay either. The clipping norm is still over the
-  gradients of all weights, as in PyTorch if a whole model's gradients are
-  clipped and the optimizer has some of the weights. `mask_gradient` is applied
-  to gradients of trained weights after clipping.
+  Other weights do not decay either. Clipping uses the norm over the gradients
+  of all weights, as in PyTorch if the gradients of a whole model are clipped
+  but the optimizer has only some weights. `mask_gradient` is applied to
+  gradients of trained weights after clipping.
   """
   if not isinstance(optimizer, _Wrapped):
     optimizer = _Wrapped(inner=optimizer)
@@ -168,7 +168,7 @@ def restrict(
 
 
 def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
-  """Zeroes the gradient of the second half of the outputs, the last axis.
+  """Zeroes the gradient for the second half of the outputs, the last axis.
 
   This reproduces FedMatch in the code of SemiFL's authors.
   """
@@ -187,16 +187,15 @@ def build_nesterov_sgd(
 ) -> tff.learning.optimizers.Optimizer:
   """Builds SGD with clipping, weight decay and Nesterov momentum.
 
-  A step for gradients g, weights w, buffer a (0 at first), learning rate lr:
+  A step for gradients g, weights w, buffer a (initially 0), learning rate lr:
 
       g <- g * min(1, clip_norm / (|g| + 1e-6))    |g| over all tensors jointly
-      g <- g + weight_decay * w                    on every tensor, biases too
+      g <- g + weight_decay * w                    on every tensor, even biases
       a <- momentum * a + g
       w <- w - lr * (g + momentum * a)
 
-  The defaults are those of Table 4 of SemiFL; `clip_norm` is in its authors'
-  code only. `is_decayed` says for each weight whether it decays; in FixMatch
-  only kernels decay.
+  Defaults are from Table 4 of SemiFL; `clip_norm` is only in its authors' code.
+  `is_decayed` is for each weight; in FixMatch only kernels decay.
   """
   return _Wrapped(
     inner=_NesterovSGD(
@@ -253,10 +252,10 @@ def map_elements(
 ) -> tuple[list[tf.Tensor], ...]:
   """Applies an elementwise function to the tensors of several lists.
 
-  `fn` is (tensors of one shape, one of each list; kind) -> tensors of that
-  shape. Lists have equal length; tensors in the same place have the same type
-  and known shape. Tensors of different `kinds` are not concatenated. Returns a
-  list for each result of `fn`.
+  `fn` takes a tensor of each list, all of one shape, and their kind, and
+  returns tensors of that shape. Lists have equal lengths; tensors at the same
+  position have the same type and known shape. Tensors of different `kinds` are
+  not concatenated. Returns a list for each result of `fn`.
   """
   rows = [
     list(map(tf.convert_to_tensor, row)) for row in zip(*tensors, strict=True)
@@ -283,27 +282,27 @@ def _group(
   tensors: Sequence[tf.Tensor], kinds: Sequence[Hashable]
 ) -> list[tuple[Hashable, list[int]]]:
   """Groups of tensors to concatenate: pairs of a kind and indices."""
-  # Graphs also run on other machines; the size affects only speed.
+  # Graphs may run on other machines, but the size affects only speed.
   on_gpu = tf.config.list_physical_devices('GPU')
   most = _LARGEST_ON_GPU if on_gpu else _LARGEST_ON_CPU
   groups = {}
   for index, (kind, tensor) in enumerate(zip(kinds, tensors, strict=True)):
     is_packed = tensor.shape.num_elements() <= most
-    # Not the index in place of the dtype: a dtype equals an integer.
+    # The index does not replace the dtype, because a dtype equals an integer.
     key = kind, tensor.dtype, None if is_packed else index
     groups.setdefault(key, []).append(index)
   return [(kind, indices) for (kind, *_), indices in groups.items()]
 
 
 def _pack(tensors: Sequence[tf.Tensor]) -> tf.Tensor:
-  """Concatenates tensors to one vector; a single tensor is left as it is."""
+  """Concatenates tensors to one vector; a single tensor is unchanged."""
   if len(tensors) == 1:
     return tensors[0]
   return tf.concat([_reshape(each, [-1]) for each in tensors], axis=0)
 
 
 def _reshape(tensor: tf.Tensor, shape: Sequence[int]) -> tf.Tensor:
-  """Reshapes a tensor, unless it is a vector and should be one."""
+  """Reshapes a tensor, unless it is already a vector of that shape."""
   if len(shape) == tensor.shape.rank == 1:
     return tensor
   return tf.reshape(tensor, shape)

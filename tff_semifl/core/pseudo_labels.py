@@ -3,10 +3,9 @@
 
 """Pseudo-labels: predictions of a model for unlabeled images.
 
-A client of SemiFL (NeurIPS 2022), section 3.3, labels all its images once, when
-it receives the model (equation 2), and trains on these labels. It returns them
-as `GivenLabels`, which a simulation compares with the truth; no computation
-here knows the truth.
+A client of SemiFL (NeurIPS 2022, section 3.3) labels all its images once, when
+it receives the model (equation 2), and trains on these labels. It returns the
+labels as `GivenLabels`, which a simulation compares with the truth.
 """
 
 from typing import NamedTuple
@@ -25,8 +24,8 @@ class PseudoLabels(NamedTuple):
     probabilities: float32 [num_images, classes] (soft labels).
     prior: float32 [classes], an estimate of the class shares of the images
       (`client_prior`), or None.
-    unaligned: float32 [num_images, classes], the model's own probabilities, if
-      labels come from distribution alignment, else None.
+    unaligned: float32 [num_images, classes], the probabilities before
+      distribution alignment; None without alignment.
     offset: float32 [classes] or [num_images, classes], added to logits in the
       losses, or None.
   """
@@ -39,7 +38,7 @@ class PseudoLabels(NamedTuple):
   offset: tf.Tensor | None = None
 
   def as_rows(self) -> 'PseudoLabels':
-    """The fields with a row for each image; `offset` is repeated for each."""
+    """The fields with a row for each image; `offset` is repeated."""
     offset = self.offset
     if offset is not None:
       offset = tf.broadcast_to(offset, tf.shape(self.probabilities))
@@ -78,7 +77,7 @@ def mean_over_images(values: tf.Tensor) -> tf.Tensor:
 
 def sharpen(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
   """Probabilities to the power of 1 / temperature, normalized (MixMatch)."""
-  # As the softmax of logarithms, so that powers of small numbers are not 0.
+  # The softmax of logarithms, because powers of small numbers may be 0.
   return tf.nn.softmax(tf.math.log(probabilities) / temperature)
 
 
@@ -100,12 +99,11 @@ class GivenLabels(NamedTuple):
   """Pseudo-labels, one element for each time that an image was labeled.
 
   Attributes:
-    image: int32 [number], the image's index among those of the client; -1 for
-      padding.
+    image: int32 [number], the index of the image at the client; -1 for padding.
     label: int32 [number], the pseudo-label.
-    share: float32 [number]: 0 if the label was not trained on, otherwise n / k,
-      if n labels were made at the same time (for a batch, or for all images of
-      a client) and k of them were trained on.
+    share: float32 [number]: 0 if the label was not used for training, otherwise
+      n / k, if n labels were made together (for a batch, or for all images of a
+      client) and k of these were used for training.
   """
 
   image: tf.Tensor
@@ -119,7 +117,7 @@ class GivenLabels(NamedTuple):
     )
 
   def keep_if(self, is_kept: tf.Tensor) -> 'GivenLabels':
-    """The labels without padding if `is_kept`, a bool scalar, else none."""
+    """Removes padding, and all labels unless `is_kept`, a bool scalar."""
     is_label = is_kept & (self.image > _PADDING)
     return GivenLabels(*(tf.boolean_mask(array, is_label) for array in self))
 
@@ -131,8 +129,8 @@ GIVEN_LABELS_TYPE = tff.types.to_type(
 
 
 def no_given_labels() -> GivenLabels:
-  """Empty `GivenLabels` of unknown shape, to be extended in a loop."""
-  # A constant would have a fixed shape, which could not grow in a loop.
+  """Empty `GivenLabels` of unknown shape, which a loop can extend."""
+  # A constant would have a fixed shape.
   return GivenLabels(
     *(
       tf.compat.v1.placeholder_with_default(tf.zeros([0], dtype), [None])
@@ -175,7 +173,7 @@ class LabelBuffer(NamedTuple):
     )
 
   def keep_if(self, is_kept: tf.Tensor) -> GivenLabels:
-    """The labels without padding if `is_kept`, else none."""
+    """The labels without padding; no labels unless `is_kept`."""
     return self.labels.keep_if(is_kept)
 
 
@@ -185,7 +183,7 @@ def give_at_once(
   is_trained_on: tf.Tensor,
   is_real: tf.Tensor | bool = True,
 ) -> GivenLabels:
-  """The `GivenLabels` of images that were labeled at the same time.
+  """The `GivenLabels` of images that were labeled together.
 
   All arguments are [number]; `is_real` is false for padding, which comes last.
   """

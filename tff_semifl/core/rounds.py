@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated rounds, functions of which `composition.build` makes processes."""
+"""Federated rounds, as functions for `composition.build`."""
 
 from collections.abc import Callable
 
@@ -61,8 +61,7 @@ def parallel_round(
 ) -> federated_process.RoundOutput:
   """Server and clients train the same weights, and the results are averaged.
 
-  With the received weights W, the weights W_s that the server trained, the
-  weights W_m that each of n clients trained, and the server's share s:
+  All start from weights W. The server returns W_s, client m of n returns W_m:
 
       s = server_share_fn(n)
       average = s * W_s + (1 - s) * mean of W_m
@@ -70,14 +69,14 @@ def parallel_round(
       new weights = finalizer(base, base - average)
 
   If no client has an update, and in round 0, the average is W_s. With base W
-  the momentum is of the average; with base W_s, as in the code of SemiFL's
-  authors, the momentum is of the difference between server and clients.
+  the finalizer's momentum is of the average. With base W_s, as in the code of
+  SemiFL's authors, it is of the difference between server and clients.
   """
 
   def average(is_used, number, received, tuned, update):
     share = tf.where(is_used, server_share_fn(number), 1.0)
     base = received if step_from_received_weights else tuned
-    # Without a client, the clients' update need not be finite.
+    # Without clients, the clients' update may not be finite.
     return base, tuple(
       b - share * t - tf.where(share < 1.0, (1.0 - share) * (w - u), 0.0)
       for b, w, t, u in zip(
@@ -116,22 +115,21 @@ def parallel_round(
 
 
 def half(num_clients: tf.Tensor) -> tf.Tensor:
-  """1/2: the weight of the server in the code of SemiFL's authors."""
+  """The server's weight 1/2, as in the code of SemiFL's authors."""
   return 0.5 * tf.ones_like(num_clients)
 
 
 def one_of_all(num_clients: tf.Tensor) -> tf.Tensor:
-  """1/(n+1): the server weighs as much as a client, as in SemiFL's paper."""
+  """The server's weight 1 / (n + 1), like a client's, as in SemiFL's paper."""
   return 1.0 / (num_clients + 1.0)
 
 
 def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
   """The weight of a server that is a member of two groups of clients.
 
-  Each group is averaged, then the two averages, as for FedRGD in the code of
+  The mean of the two groups' means is the result, as for FedRGD in the code of
   SemiFL's authors. For an odd number of clients this is the expected weight if
-  the smaller group is random; in the authors' code the weights do not add up to
-  1 for odd numbers.
+  the smaller group is random; in the authors' code weights do not sum to 1.
   """
   smaller = tf.math.floor(num_clients / 2.0)
   return (1.0 / (smaller + 1.0) + 1.0 / (num_clients - smaller + 1.0)) / 2.0

@@ -3,10 +3,10 @@
 
 """Examples as rows of tensors, with padding in a loop that XLA compiles.
 
-On a GPU one program for all steps of a round saves the launch of each small
-operation; on a CPU it is slower. Results are the same as without XLA. XLA
-compiles the program once for each number of rows, so rows are padded to a power
-of two, and examples that are not selected become padding.
+On a GPU one XLA program for all steps of a round saves the launch of many small
+operations; on a CPU it is slower. Results are the same as without XLA. XLA
+compiles once for each number of rows. Therefore rows are padded to a power of
+two, and examples that are not selected become padding.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,16 +22,15 @@ from tff_semifl.randomness import random_draws
 
 
 class Rows:
-  """Tensors with a row for each example, then maybe rows of padding.
+  """Tensors with a row for each example, possibly followed by padding.
 
   Attributes:
-    examples: A structure of tensors, each with a row for each example, and of
-      None.
-    num_rows: int32 scalar, with padding.
+    examples: A structure of tensors, with a row for each example, and None.
+    num_rows: int32 scalar, the number of rows with padding.
     num_real: int32 scalar, the number of examples if there may be padding, else
       None.
     number: int32 scalar, the number of examples.
-    is_real: bool [rows], false for padding; True if there is none.
+    is_real: bool [rows], false for padding; True without padding.
   """
 
   def __init__(self, examples: Any, num_real: tf.Tensor | None = None):
@@ -44,11 +43,11 @@ class Rows:
       self.is_real = tf.range(self.num_rows) < num_real
 
   def replace(self, examples: Any) -> 'Rows':
-    """As many rows of other examples."""
+    """Replaces the examples, with the same number of rows."""
     return Rows(examples, self.num_real)
 
   def keep(self, is_kept: tf.Tensor) -> 'Rows':
-    """The examples for which `is_kept`, bool [rows]; others become padding."""
+    """Keeps examples where `is_kept`, bool [rows]; others become padding."""
     if self.num_real is None:
       return Rows(gather(self.examples, tf.where(is_kept)[:, 0]))
     is_kept &= self.is_real
@@ -65,7 +64,7 @@ class Rows:
     return self.replace(gather(self.examples, order))
 
   def draw(self, number: tf.Tensor, seed: tf.Tensor) -> Any:
-    """Draws examples with replacement; `number` is 0 if there are none."""
+    """Draws examples with replacement; without examples `number` is 0."""
     bound = tf.maximum(self.number, 1)
     drawn = random_draws.integers([number], seed, least=0, bound=bound)
     return gather(self.examples, drawn)
@@ -84,8 +83,8 @@ class Rows:
   def weigh(self, weights: tf.Tensor | None = None) -> tf.Tensor | None:
     """Weights that turn a mean over all rows into the mean over examples.
 
-    `weights`, float32 [rows], are weights of the examples; None means equal
-    weights. Padding gets weight 0; without padding, `weights` are returned.
+    `weights`, float32 [rows], are weights of the examples, by default equal.
+    Padding gets weight 0; without padding, the result is `weights`.
     """
     if self.num_real is None:
       return weights
@@ -131,7 +130,7 @@ def take(examples: Any, start: Any, stop: Any) -> Any:
 
 
 def gather(examples: Any, rows: tf.Tensor) -> Any:
-  """Gathers rows, integers [number], of each tensor of `examples`."""
+  """Gathers `rows`, integers [number], of each tensor of `examples`."""
   return _map(lambda array: tf.gather(array, rows), examples)
 
 
@@ -154,7 +153,7 @@ def run_compiled(loop: Callable[[Rows], Any], examples: Any) -> Any:
 
 @contextlib.contextmanager
 def portably() -> Iterator[None]:
-  """A context in which draws and augmentation are operations of XLA."""
+  """A context in which XLA can compile random draws and augmentation."""
   with (
     random_draws.drawing_by(portable_draws),
     rand_augment.applying_to_all(),
@@ -170,7 +169,7 @@ def pad(examples: Any) -> tuple[Any, tf.Tensor]:
     row of zeros), and the number of examples, an int32 scalar.
   """
   number = random_draws.count_rows(examples)
-  # Sets all lower bits of the last index: a power of two minus 1.
+  # Setting all lower bits of the last index gives a power of two minus 1.
   last = tf.maximum(number, 1) - 1
   for num_bits in (1, 2, 4, 8, 16):
     last |= tf.bitwise.right_shift(last, num_bits)

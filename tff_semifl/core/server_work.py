@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Server work: the training of the model weights on the server's labels."""
+"""Server work: training on the server's labeled images."""
 
 from collections.abc import Callable, Mapping
 import dataclasses
@@ -52,10 +52,10 @@ def build_server_work(
 ) -> ServerWork:
   """Builds server work that trains on labeled images.
 
-  `pretraining_fn` replaces `training_fn` in round 0. The optimizer's learning
-  rate is set to the round's, times `rate_factor`. The state is kept from round
-  to round if `keep_optimizer_state`. Measurements are `loss` and `accuracy`
-  over all steps of the round, NaN without any step.
+  `pretraining_fn` replaces `training_fn` in round 0. The optimizer gets the
+  round's learning rate times `rate_factor`. Its state is kept from round to
+  round if `keep_optimizer_state`. Measurements are `loss` and `accuracy` over
+  all steps of the round, NaN without steps.
   """
 
   def train(
@@ -80,7 +80,7 @@ def build_server_work(
         functools.partial(pretraining_fn, *arguments),
       )
     weights = weights._replace(trainable=result.trainable)
-    # Without changes, the state is always the initial state.
+    # If it is not kept, `state` is always the initial state.
     new_state = result.optimizer_state if keep_optimizer_state else state
     return new_state, weights, result.sums.means()
 
@@ -99,8 +99,8 @@ class SupervisedTraining:
   Each epoch has a new order and new weak augmentation.
 
   Attributes:
-    num_epochs: E in SemiFL's paper; 0 leaves the weights as they are. See
-      `TrainingLoop` for fractions.
+    num_epochs: E in SemiFL's paper; 0 is no training. See `TrainingLoop` for
+      fractions.
     logit_adjustment: Factor of the logarithms of the class shares that are
       added to logits in the loss (Menon et al., ICLR 2021); 0 adds nothing.
     is_balanced: Whether images are drawn with replacement, each class with the
@@ -130,7 +130,7 @@ class SupervisedTraining:
       )
 
     def loss(trainable, batch, epoch, batch_num, state):
-      del state  # There is none.
+      del state  # Always empty.
       images, labels = batch.examples
       logits = training_loop.train_logits(
         self.classifier,
@@ -173,7 +173,7 @@ class SupervisedTraining:
 
 
 def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
-  """The logarithms of class shares, float32 [classes], of at least a label."""
+  """The logarithms of the labels' class shares, float32 [classes]."""
   counts = tf.math.unsorted_segment_sum(
     tf.ones_like(labels, tf.float32), labels, num_classes
   )
@@ -184,9 +184,9 @@ def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
 def draw_balanced(
   examples: rows_lib.Rows, labels: tf.Tensor, seed: tf.Tensor
 ) -> rows_lib.Rows:
-  """Draws as many examples with replacement, each class equally likely."""
+  """Draws the same number of examples with replacement, balanced by class."""
   _, class_of, sizes = tf.unique_with_counts(labels)
-  # In 64 bits, so that the sum over many examples is exact enough.
+  # In 64 bits, because the sum is over many examples.
   ends = tf.cumsum(1.0 / tf.cast(tf.gather(sizes, class_of), tf.float64))
   draws = random_draws.uniform([examples.number], seed)
   drawn = tf.searchsorted(

@@ -20,10 +20,10 @@ from tff_semifl.models import functional
 
 
 class BatchOutput(NamedTuple):
-  """The loss of a batch and its number of correct predictions, scalars.
+  """The loss and the number of correct predictions of a batch, scalars.
 
-  `num_examples`, a scalar, counts the examples that contribute to the loss,
-  None for all; `state` is the further state, None if unchanged.
+  `num_examples`, a scalar, counts the examples that contribute to the loss;
+  None means all. `state` is the method's state, None if unchanged.
   """
 
   loss: tf.Tensor
@@ -35,8 +35,8 @@ class BatchOutput(NamedTuple):
 class TrainingSums(NamedTuple):
   """Sums over all batches of all epochs, float32 scalars.
 
-  `loss` sums batch losses, each times the size of its batch; `num_examples`
-  counts examples that contribute to the loss, `num_visited` all examples.
+  `loss` sums batch losses times batch sizes; `num_examples` counts examples
+  that contribute to the loss, `num_visited` all examples.
   """
 
   loss: tf.Tensor
@@ -45,7 +45,7 @@ class TrainingSums(NamedTuple):
   num_visited: tf.Tensor
 
   def means(self) -> collections.OrderedDict[str, tf.Tensor]:
-    """`loss` and `accuracy` of an example, NaN without any."""
+    """The mean `loss` and `accuracy` over examples, NaN without examples."""
     return collections.OrderedDict(
       loss=self.loss / self.num_examples,
       accuracy=self.num_correct / self.num_examples,
@@ -53,7 +53,7 @@ class TrainingSums(NamedTuple):
 
 
 class TrainingResult(NamedTuple):
-  """The outcome of a `TrainingLoop`; `state` is the further state."""
+  """The outcome of a `TrainingLoop`, with the additional state."""
 
   trainable: tuple[tf.Tensor, ...]
   optimizer_state: Any
@@ -68,13 +68,14 @@ class TrainingLoop:
   Attributes:
     num_epochs: Below 1, the fraction of the batches of one epoch, rounded up;
       larger numbers are rounded up to whole epochs.
-    epoch_data_fn: (epoch number, training so far) -> the examples of the epoch,
-      in order, and the further state.
+    epoch_data_fn: (epoch number, current `TrainingResult`) -> the examples of
+      the epoch, in order, and the additional state.
     loss_fn: (trainable, batch, epoch number, batch number, state) ->
       `BatchOutput`.
-    select_fn: (batch, training so far) -> the examples of the batch to train
-      on, by default all, and the further state; no example is no step.
-    after_step_fn: (state, trainable) -> the further state after a step.
+    select_fn: (batch, current `TrainingResult`) -> the examples of the batch to
+      train on, and the additional state; by default all examples. Without
+      examples no step is taken.
+    after_step_fn: (state, trainable) -> the additional state after a step.
     learning_rate_fn: (epoch number, batch number) -> learning rate; None for
       the rate of the optimizer's state.
   """
@@ -117,7 +118,7 @@ class TrainingLoop:
     data, state = self.epoch_data_fn(epoch, result)
     num_batches = -(-data.number // self.batch_size)
     if self.num_epochs < 1:
-      # In float64, so that 0.2 of five batches is one.
+      # In float64, so that 0.2 of five batches is one batch.
       share = self.num_epochs * tf.cast(num_batches, tf.float64)
       num_batches = tf.cast(tf.math.ceil(share), tf.int32)
     _, result = tf.while_loop(
@@ -213,7 +214,7 @@ def find_gradient(
 def initial_optimizer_state(
   optimizer: tff.learning.optimizers.Optimizer, trainable: Sequence[np.ndarray]
 ) -> Any:
-  """The state of an optimizer of weights like `trainable` before any step."""
+  """The initial state of an optimizer of weights like `trainable`."""
   # A tuple, like the weights: TFF's optimizers compare structures.
   return optimizer.initialize(
     tuple(tf.TensorSpec(array.shape, array.dtype) for array in trainable)
@@ -223,7 +224,7 @@ def initial_optimizer_state(
 def count_correct(
   logits: tf.Tensor, labels: tf.Tensor, is_counted: tf.Tensor | bool = True
 ) -> tf.Tensor:
-  """The number of correct predictions among rows that count, float32."""
+  """The number of correct predictions where `is_counted`, float32."""
   predictions = tf.argmax(logits, axis=-1, output_type=labels.dtype)
   # Not `==`, which compares Python objects in a TFF computation.
   is_correct = tf.equal(predictions, labels) & is_counted
@@ -238,7 +239,7 @@ def train_logits(
 ) -> tf.Tensor:
   """The logits of uint8 or float32 images in training mode.
 
-  `seed`, int32 [2], differs for each pass, and is None only without dropout.
+  `seed`, int32 [2], differs for each forward pass; None only without dropout.
   """
   return classifier.train_logits(weights, tf.cast(images, tf.float32), seed)
 
@@ -246,10 +247,11 @@ def train_logits(
 def cross_entropy(
   logits: tf.Tensor, labels: tf.Tensor, *, offset: tf.Tensor | None = None
 ) -> BatchOutput:
-  """`losses.cross_entropy`, and correct predictions without the offset.
+  """The `BatchOutput` of `losses.cross_entropy`.
 
   `labels` are classes, int32 [batch], or probabilities, float32 [batch,
-  classes], whose most probable classes count as correct.
+  classes], whose most probable classes count as correct. The offset does not
+  affect the number of correct predictions.
   """
   loss = losses.cross_entropy(logits, labels, offset=offset)
   labels = tf.convert_to_tensor(labels)
@@ -296,15 +298,14 @@ def warm_up_and_cosine(
 ) -> tf.Tensor:
   """Linear warm-up, then part of a cosine (equation 10 of Zhang et al.).
 
-  With w for `warm_up_steps`, less than n for `total_steps`, the value at step
-  t, from 0, is
+  With w for `warm_up_steps` and n for `total_steps`, w < n, step t from 0 has
 
       base_value * t / w                                          if t < w
       base_value * max(cos(pi * half_turns * (t - w) / (n - w)), floor)   else
 
   For CIFAR-10 the authors' code has 7/16 half turns in 200 epochs of 1,024
-  steps. The paper's 2.3 half turns in 300 epochs would reach the floor before a
-  quarter of the way and return to the top.
+  steps. The paper's 2.3 half turns in 300 epochs would reach the floor in the
+  first quarter, and later return to the maximum.
   """
   step = tf.cast(step, tf.float32)
   share = (step - warm_up_steps) / (total_steps - warm_up_steps)
@@ -315,9 +316,9 @@ def warm_up_and_cosine(
 
 
 def ramp_up(position: tf.Tensor | float, length: float) -> tf.Tensor:
-  """A float32 scalar that rises linearly from 0 at 0 to 1 at `length`.
+  """A float32 scalar that rises linearly from 0 at position 0 to 1 at `length`.
 
-  A length of 0 is a constant 1.
+  With a length of 0 it is always 1.
   """
   if length <= 0:
     return tf.ones([])

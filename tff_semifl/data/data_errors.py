@@ -13,7 +13,8 @@ _MAX_NAMED = 5
 class DataError(ValueError):
   """Data cannot be used; the message is one line.
 
-  `setting` is at fault, such as 'image_size'; None if it names the data.
+  `setting` names the setting at fault, such as 'image_size'; None if it is the
+  setting that names the data.
   """
 
   def __init__(self, message: str, setting: str | None = None):
@@ -38,7 +39,7 @@ class ClassError(ValueError):
 
 
 class Problem(NamedTuple):
-  """Why a file or folder cannot be used."""
+  """The reason why a file or folder cannot be used."""
 
   path: pathlib.Path
   reason: str

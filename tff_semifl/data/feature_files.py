@@ -5,12 +5,12 @@
 
 | array             | values                                        | needed |
 | ----------------- | --------------------------------------------- | ------ |
-| `features`        | float [n, d], of the server                   | yes    |
+| `features`        | float [n, d], the server's                    | yes    |
 | `labels`          | integers or strings [n]                       | yes    |
 | `class_names`     | strings [classes], in the order of the labels | no     |
-| `client_features` | float [m, d], of all clients                  | no     |
+| `client_features` | float [m, d], all clients'                    | no     |
 | `client_ids`      | integers or strings [m], each vector's client | no     |
-| `client_labels`   | as `labels`, [m]; not trained on              | no     |
+| `client_labels`   | as `labels`, [m]; not for training            | no     |
 | `test_features`   | float [t, d]                                  | no     |
 | `test_labels`     | as `labels`, [t]                              | no     |
 """
@@ -72,7 +72,7 @@ def read_test(
 def read_vectors(
   path: str | os.PathLike, num_features: int | None = None
 ) -> np.ndarray:
-  """Reads float32 [number, features] from a .npy, or `features` of a .npz."""
+  """Reads float32 [number, features]: a .npy file, or `features` of a .npz."""
   arrays = _read_arrays(pathlib.Path(path), ('features',))
   vectors = own_images.convert_features('features', arrays['features'])
   if num_features not in (None, vectors.shape[1]):
@@ -104,7 +104,7 @@ def _read_arrays(
 ) -> Mapping[str, np.ndarray]:
   """Reads the required arrays `names` of a file, by default all arrays.
 
-  The single array of a .npy is `features`.
+  The array of a .npy file has the name `features`.
   """
   try:
     found = np.load(path, allow_pickle=False)
@@ -133,7 +133,7 @@ def _read_arrays(
 
 
 def _check_names(found: list[str]) -> None:
-  """Raises a `DataError` if an array is unknown, or a needed one is missing."""
+  """Raises a `DataError` if an array is unknown, or a needed array missing."""
   for name in found:
     if name not in _NEEDS:
       raise data_errors.DataError(

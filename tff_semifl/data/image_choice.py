@@ -1,9 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Chooses which images to label: typical ones of many kinds.
-
-Each chosen image is the most typical of a cluster of feature vectors.
+"""Chooses images to label: the most typical image of each cluster of features.
 
 References:
   Hacohen, Dekel and Weinshall. Active learning on a budget: opposite strategies
@@ -18,15 +16,15 @@ from sklearn import neighbors
 from sklearn.utils import extmath
 import threadpoolctl
 
-# Components of the features that distances are measured in.
+# The number of principal components for distances.
 _COMPONENTS = 64
-# Images whose mean distance says how typical an image is (TypiClust).
+# An image is typical if its mean distance to this number of neighbors is small.
 _NEIGHBORS = 20
 _STARTS = 3
-# Of larger pools, so many random images are considered.
+# From a larger pool, this number of random images is considered.
 MOST_IMAGES = 20_000
-# Images are near-duplicates if they are nearer than this part of the median
-# distance to the last of these neighbors.
+# Images are near-duplicates if their distance is below this fraction of the
+# median distance to the last of the neighbors.
 _NEAR = 0.25
 
 
@@ -36,8 +34,8 @@ class Choice(NamedTuple):
   Attributes:
     indices: int64 [chosen], indices of images.
     num_alike: int64 [chosen], the size of each image's cluster.
-    num_considered: How many images the choice was made from.
-    num_duplicates: How many images were left out as near-duplicates.
+    num_considered: The number of images that were considered.
+    num_duplicates: The number of images left out as near-duplicates.
   """
 
   indices: np.ndarray
@@ -54,20 +52,20 @@ def choose_images(
   uncertainty: np.ndarray | None = None,
   seed: int = 0,
 ) -> Choice:
-  """Chooses the images to label, before or after other images are labeled.
+  """Chooses images to label, in addition to images with labels, if any.
 
   Near-duplicates count as one image, and near-duplicates of labeled images are
-  not chosen. Fewer are chosen if there are fewer different images.
+  not chosen. There are fewer results if there are fewer distinct images.
 
   Args:
-    features: float [images, features], such as those of a pretrained network.
-    number: How many images to choose, at least 1.
-    labeled: float [labels, features], of images that have labels. Their
+    features: float [images, features], such as outputs of a pretrained network.
+    number: The number of images to choose, at least 1.
+    labeled: float [labels, features], the features of images with labels, whose
       clusters are left out.
-    uncertainty: float [images], the probability that the predicted class of
-      each image is wrong. Clusters with the largest sum come first; without it,
-      the largest clusters.
-    seed: Of k-means, and of the images that are considered of a large pool.
+    uncertainty: float [images], the probability that the predicted class of an
+      image is wrong. Clusters with the largest sums come first; by default the
+      largest clusters.
+    seed: The seed of k-means, and of the sample from a large pool.
   """
   if number < 1 or not len(features):
     raise ValueError(
@@ -121,9 +119,9 @@ def embed(features: np.ndarray) -> np.ndarray:
 def _find_distinct(
   features: np.ndarray, points: np.ndarray, num_fixed: int
 ) -> np.ndarray:
-  """Indices of images without near-duplicates of earlier ones, sorted.
+  """Sorted indices of images that are not near-duplicates of earlier images.
 
-  All of the first `num_fixed` images are among them.
+  The first `num_fixed` images are always included.
   """
   _, first = np.unique(features, axis=0, return_index=True)
   kept = np.union1d(first, np.arange(num_fixed))
@@ -143,7 +141,7 @@ def _find_distinct(
 
 def _find_clusters(points: np.ndarray, count: int, seed: int) -> np.ndarray:
   """The cluster of each point, int [points], by k-means."""
-  # Threads would change the last bits of sums, and with them the choice.
+  # Threads change the last bits of sums, and thus the choice.
   with threadpoolctl.threadpool_limits(1):
     return cluster.KMeans(
       min(count, len(points)), n_init=_STARTS, random_state=seed

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads image files: decoded, upright and of one size.
+"""Reads image files, and makes images upright and of one size.
 
-Error messages are predicates: callers put the name of the file in front.
+Error messages are predicates: callers prepend the name of the file.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,8 @@ def read_image(
 ) -> tuple[np.ndarray, bool]:
   """Reads an image, and scales and crops it to a shape.
 
-  Returns uint8 `shape` (height, width, channels), and whether the size changed.
+  `shape` is (height, width, channels). Returns the image, uint8, and whether
+  its size changed.
   """
   height, width, num_channels = shape
   image = read_image_of_any_size(file, num_channels)
@@ -69,7 +70,7 @@ def read_size(file: pathlib.Path) -> tuple[int, int]:
   with _opening(file) as image:
     width, height = image.size
     orientation = image.getexif().get(PIL.ExifTags.Base.Orientation)
-    # Pillow's size of TIFF images is upright already.
+    # For TIFF images, Pillow gives the upright size.
     if orientation in _LYING and image.format != 'TIFF':
       width, height = height, width
   return height, width
@@ -78,7 +79,7 @@ def read_size(file: pathlib.Path) -> tuple[int, int]:
 def _open(file: pathlib.Path) -> PIL.Image.Image:
   """Loads an image and applies its EXIF orientation."""
   with _opening(file) as image:
-    # Pillow clips gray levels at 255, and of colors keeps the upper 8 bits.
+    # Pillow would clip gray levels at 255, and keep the upper 8 bits of colors.
     bits = image.tag_v2.get(_BITS_TAG, (1,)) if image.format == 'TIFF' else ()
     is_deep = max(bits, default=1) > 8 or any(
       ';16' in str(tile[3]) for tile in image.tile

@@ -27,8 +27,8 @@ from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.data import sources
 
-# Larger images, such as photos, keep their size only if --image_size asks for
-# it: they fill the memory, and a step takes seconds.
+# Larger images, such as photos, keep their size only with --image_size: they
+# would fill the memory, and a step would take seconds.
 MAX_DEFAULT_SIZE = 128
 # The size if images differ in size, or exceed `MAX_DEFAULT_SIZE`.
 DEFAULT_SIZE = (64, 64)
@@ -39,7 +39,7 @@ _Folders = Mapping[str, Sequence[pathlib.Path]]
 class ImageFolders(NamedTuple):
   """All images of a root folder, as in `sources.TaskData`.
 
-  `files` are relative to the root folder: of the server, test and clients.
+  `files` of server, test and clients are relative to the root folder.
   """
 
   class_names: tuple[str, ...]
@@ -90,7 +90,7 @@ def read_image_folders(
   ends = np.cumsum([len(files) for files in clients.values()], dtype=int)
   return ImageFolders(
     class_names=tuple(server),
-    # Tables cannot store invalid Unicode.
+    # Tables cannot contain invalid Unicode.
     client_names=tuple(
       name.encode(errors='backslashreplace').decode() for name in clients
     ),
@@ -132,7 +132,7 @@ def _list_all(
   if clients and not any(clients.values()):
     report('clients', 'has no image in it')
   for name in server:
-    # Bytes that are no Unicode become surrogates.
+    # Bytes that are not Unicode become surrogates.
     if '\n' in name or any('\ud800' <= each <= '\udfff' for each in name):
       report(f'server/{name}', 'has a line break or no Unicode in its name')
   for name in test or ():
@@ -148,7 +148,7 @@ def _flatten(folders: _Folders) -> list[pathlib.Path]:
 def _label(
   images: np.ndarray, folders: _Folders, class_names: Sequence[str]
 ) -> sources.LabeledImages:
-  """Adds the labels to the images of class folders."""
+  """Labels the images of class folders."""
   labels = np.repeat(
     np.array([class_names.index(name) for name in folders], np.int32),
     [len(files) for files in folders.values()],
@@ -174,7 +174,7 @@ def read_client_folder(
 
 
 def _find_size_of_all(files: Sequence[pathlib.Path]) -> tuple[int, int]:
-  """The size of all images if the settings choose none."""
+  """The size of all images if the settings do not choose a size."""
   sizes = {*image_reading.map_in_threads(_find_size, files)}
   common = sizes.pop() if len(sizes) == 1 else None
   if common is None or max(common) > MAX_DEFAULT_SIZE:

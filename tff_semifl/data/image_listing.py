@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lists folders of images, with problems in their structure, and reads labels.
+"""Lists folders of images, finds problems in their structure, reads labels.
 
 Hidden files, and files that Windows and macOS leave in folders, are ignored.
 Any other unusable file is an error, so that no data are dropped silently.
-`os.path` tests for files and folders, as `pathlib`'s functions raise for
-unreadable paths.
+`os.path` tests for files, because `pathlib` raises for unreadable paths.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +32,7 @@ def list_classes(root: str) -> dict[str, list[pathlib.Path]]:
 
 
 def list_files(paths: Sequence[str]) -> list[pathlib.Path]:
-  """Lists the given files, and all files in the given folders' trees."""
+  """Lists the given files, and all files below the given folders."""
   files = []
   for path in map(pathlib.Path, paths):
     if not os.path.exists(path):
@@ -97,7 +96,7 @@ def list_tree(folder: pathlib.Path) -> list[pathlib.Path]:
 def walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
   """Yields a folder and all subfolders, each real folder once.
 
-  Follows links, except a link to a folder that contains the link.
+  Follows links, except links to a folder that contains the link.
   """
   seen = set()
   pending = [folder]

@@ -30,7 +30,7 @@ _Result = TypeVar('_Result')
 
 
 class ImageForm(NamedTuple):
-  """The form that images from files are converted to.
+  """The form to which images from files are converted.
 
   `size` is (height, width), or None if `image_folders` has to choose a size.
   """
@@ -92,7 +92,7 @@ def _read_one(
 def map_in_threads(
   function: Callable[[_Item], _Result], items: Iterable[_Item]
 ) -> Iterator[_Result]:
-  """Yields a function's results in the order of items, a thread per core."""
+  """Yields a function's results in the order of items; uses all cores."""
   pool = futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
   try:
     yield from pool.map(function, items)

@@ -1,10 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The probability of each label, given the other labels and the images.
+"""Checks labels: the probability of each, given the images and other labels.
 
-Labels spread over a graph of nearest neighbors. The influence of a label on its
-own image is left out.
+Labels spread over a graph of nearest neighbors, but not to themselves.
 
 References:
   Zhou et al. Learning with local and global consistency. NIPS 2003.
@@ -19,11 +18,11 @@ from sklearn import neighbors
 from tff_semifl.data import image_choice
 
 _NEIGHBORS = 10
-# The part of its labels that an image gets from its neighbors.
+# The fraction of an image's label distribution that comes from its neighbors.
 _SPREAD = 0.9
-# 0.9 to this power is 0.005.
+# Enough to converge: 0.9 to this power is 0.005.
 _STEPS = 50
-# Labels whose influence on themselves is computed together.
+# The batch size in which labels' influence on their own images is computed.
 _BATCH_SIZE = 256
 _LEAST = 1e-12
 
@@ -39,10 +38,10 @@ def check_labels(
   A class that no other image has gets probability 0.
 
   Args:
-    features: float [labels, features], such as those of a pretrained network.
+    features: float [labels, features], such as outputs of a pretrained network.
     labels: int [labels], in 0..num_classes-1.
-    unlabeled: float [images, features], of similar images without labels, which
-      help much. Of many, some are used.
+    unlabeled: float [images, features], the features of similar images without
+      labels, which help much. If there are many, a sample is used.
 
   Returns:
     float64 [labels, num_classes].
@@ -69,7 +68,7 @@ def check_labels(
     found = _spread(graph, sent)
     returned[rows] = found[rows, np.arange(len(rows))]
   others = received[:count] - returned[:, np.newaxis] * targets
-  # An image that no other label reaches has probabilities of no meaning.
+  # Probabilities are meaningless for an image that no other label reaches.
   scores = np.where(mass > 0, np.maximum(others, 0) + _LEAST, 0)
   scores /= np.maximum(mass, _LEAST)
   return scores / scores.sum(axis=1, keepdims=True)

@@ -3,8 +3,8 @@
 
 """Converts a user's images and feature vectors to arrays.
 
-Each function takes the name of the field that the data were given as. Errors
-say what was found in the field, and what is expected.
+Functions take the name of the field that has the data. Errors say what was
+found in the field, and what is expected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ _CHANNELS = (1, 3)
 _LEVELS = ('L', 'RGB', 'I', 'I;16', 'F')
 # A data set in 0..255 has at least one pixel of this level or above.
 _BRIGHT = 64
-# The squares of 1e8 such features add up to less than the largest float32.
+# The sum of 1e8 squares of such features is below the largest float32.
 _LARGEST_FEATURE = 1e15
 
 
@@ -89,7 +89,7 @@ def _to_array(field: str, image: Any) -> np.ndarray:
 
 
 def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
-  """Raises `ValueError` if some arrays are in 0..1, and some in 0..255."""
+  """Raises `ValueError` if some arrays are in 0..1 and others in 0..255."""
   small = large = None
   for field, array in zip(fields, arrays, strict=True):
     if not array.size or array.dtype.kind not in 'uif':
@@ -176,9 +176,9 @@ def convert_features(field: str, features: np.ndarray) -> np.ndarray:
 
 
 def check_server_features(field: str, features: np.ndarray) -> None:
-  """Raises `ValueError` if the server can learn nothing from its features.
+  """Raises `ValueError` if the server cannot learn from its features.
 
-  Clients check their own features, and leave out what they cannot use.
+  Clients check their own features, and leave out unusable examples.
   """
   is_usable = np.abs(features) <= _LARGEST_FEATURE
   _check_features(field, features, is_usable, f'up to {_LARGEST_FEATURE:g}')

@@ -3,7 +3,7 @@
 
 """Converts a user's labels to class indices.
 
-As in `own_images`, each function takes the name of a field for its errors.
+As in `own_images`, functions take the name of a field for error messages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -102,7 +102,7 @@ def check_names(field: str, names: Any) -> tuple[str, ...]:
   elif len(names) < 2:
     problem = f'{names}, fewer than two'
   elif any('\n' in name for name in names):
-    # Files of class names have one per line.
+    # Files of class names have one name per line.
     problem = f'{names}, with a line break'
   else:
     names = tuple(map(normalize, names))
@@ -164,7 +164,7 @@ def index_by_client(
   """Converts the labels of each client's images, for metrics, to class indices.
 
   `labels` is a sequence, or a mapping in the order of the clients. Each client
-  has labels as for `flatten`, or None for no labels; a label of '' or -1
+  has labels as for `flatten`, or None without labels; a label of '' or -1
   becomes `sources.UNKNOWN_LABEL`.
   """
   by_name = labels.items() if isinstance(labels, Mapping) else enumerate(labels)

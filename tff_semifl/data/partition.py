@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Splits images into labeled and unlabeled ones; the IID partition."""
+"""Splits images into labeled and unlabeled images, and partitions them IID."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from tff_semifl.randomness import random_seeds
 
 
 class LabelSplit(NamedTuple):
-  """int64 indices of labeled images, shuffled, and unlabeled ones, in order."""
+  """int64 indices of labeled images, shuffled, and of unlabeled, in order."""
 
   labeled: np.ndarray
   unlabeled: np.ndarray
@@ -24,7 +24,7 @@ def split_labels(
 ) -> LabelSplit:
   """Draws the same number of labeled images of each class.
 
-  Classes may differ in size only if all images are to be labeled.
+  If all images are to be labeled, classes may differ in size.
 
   `labels` are int [num_images]; images with a label outside 0..num_classes-1
   stay unlabeled. Raises a `ValueError` if `num_labeled` is not a positive
@@ -72,9 +72,9 @@ def shuffle(num_labeled: int, seed: int) -> np.ndarray:
 def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
   """Partitions images at random, with the same number for each client.
 
-  Images that do not divide evenly are unused, as in SemiFL's code. The result
-  is int64 [num_clients, images of a client]: a million arrays would take far
-  more memory. Raises a `ValueError` if there are fewer images than clients.
+  A remainder of fewer images than clients is not used, as in SemiFL's code. The
+  result is int64 [num_clients, images of a client], because a million arrays
+  would take more memory. Raises a `ValueError` for too few images.
   """
   if not num_images:
     raise ValueError('no unlabeled image is left for the clients')

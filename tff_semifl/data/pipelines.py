@@ -3,8 +3,8 @@
 
 """Types of data in TFF computations, and the data of each round.
 
-Server and client data are `tf.data.Dataset`s of *chunks*, elements with any
-number of images, which computations concatenate. One chunk is cheapest.
+Server and client data are `tf.data.Dataset`s. Their elements, called chunks,
+have any number of images; computations concatenate them.
 """
 
 import collections
@@ -16,12 +16,11 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_seeds
 from tff_semifl.runtime import sites
 
-ImageShape = example_kinds.ExampleShape
+ImageShape = sources.ExampleShape
 _LABELS = tff.TensorType(np.int32, (None,))
 _Total = TypeVar('_Total')
 # Optimizing and tuning a dataset takes longer than reading a client's few
@@ -33,7 +32,7 @@ _AS_IT_IS.autotune.enabled = False
 
 def batch_type(image_shape: ImageShape) -> tff.TensorType:
   """The type of any number of images or feature vectors."""
-  dtype = example_kinds.kind_of(image_shape).dtype
+  dtype = sources.kind_of(image_shape).dtype
   return tff.TensorType(dtype.type, (None, *image_shape))
 
 
@@ -77,7 +76,7 @@ def _chunks(**fields: Any) -> tff.SequenceType:
 
 
 def labeled_dataset(data: sources.LabeledImages) -> tf.data.Dataset:
-  """All of `data` as one chunk of `labeled_type`."""
+  """A dataset of `labeled_type` with all of `data` in one chunk."""
   return tf.data.Dataset.from_tensors(
     collections.OrderedDict(image=data.images, label=data.labels)
   )
@@ -86,7 +85,7 @@ def labeled_dataset(data: sources.LabeledImages) -> tf.data.Dataset:
 def batched_dataset(
   data: sources.LabeledImages, batch_size: int
 ) -> tf.data.Dataset:
-  """`data` in chunks of at most `batch_size`, for evaluation."""
+  """A dataset of `data` in chunks of at most `batch_size`, for evaluation."""
   return tf.data.Dataset.from_tensor_slices(
     collections.OrderedDict(image=data.images, label=data.labels)
   ).batch(batch_size)
@@ -96,7 +95,7 @@ class ClientPopulation:
   """The clients of a simulation and the cohort of each round.
 
   Attributes:
-    clients_per_round: Size of a cohort before dropouts.
+    clients_per_round: The size of a cohort before dropouts.
   """
 
   def __init__(
@@ -113,8 +112,8 @@ class ClientPopulation:
   ):
     """Initializes the population.
 
-    `seed` is that of cohorts and dropouts: the run's seed, or the `cohort_seed`
-    of a private run's key. Datasets have labels only with `have_labels`.
+    `seed` determines cohorts and dropouts: it is the run's seed, or the
+    `cohort_seed` of a private run's key. Labels need `have_labels`.
     """
     self._data = data
     self._partition = partition
@@ -133,8 +132,8 @@ class ClientPopulation:
         f' {self.num_clients} clients'
       )
     self.clients_per_round = clients_per_round
-    # Each client's number of updates in the rounds counted. Checkpoints need
-    # not store these numbers, which follow from the cohorts.
+    # Each client's number of updates in the counted rounds. Checkpoints do not
+    # store these numbers, which follow from the cohorts.
     self._num_updates = np.zeros(self.num_clients, np.int32)
     self._num_rounds_counted = 0
 
@@ -159,7 +158,7 @@ class ClientPopulation:
   def with_features(self, features: np.ndarray) -> 'ClientPopulation':
     """A copy of this population with features, float32 [images, features].
 
-    Datasets of rounds have images and features; those of preparations have
+    In rounds datasets have images and features; in preparations datasets have
     features in place of images.
     """
     changed = copy.copy(self)
@@ -200,7 +199,7 @@ class ClientPopulation:
   def datasets(
     self, round_num: int
   ) -> list[tf.data.Dataset | sites.SiteDataset]:
-    """The cohort's datasets, of the client type for the chosen fields."""
+    """The cohort's datasets, of the client type with the chosen fields."""
     cohort = self.cohort(round_num)
     chunks = [self._chunk(client) for client in cohort]
     if self._know_participation:
@@ -221,7 +220,7 @@ class ClientPopulation:
     return [*map(_to_dataset, chunks)]
 
   def _count_updates_before(self, round_num: int) -> None:
-    """Counts the client updates before `round_num`, usually one cohort more."""
+    """Counts the client updates before `round_num`; usually adds one cohort."""
     if round_num < self._num_rounds_counted:
       self._set_clients_per_round(self.clients_per_round)
     while self._num_rounds_counted < round_num:
@@ -233,7 +232,7 @@ class ClientPopulation:
     return [*map(_to_dataset, map(self._chunk, range(self.num_clients)))]
 
   def preparation_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
-    """As `all_datasets`, with features in place of images if there are any."""
+    """Like `all_datasets`, with features in place of images if it has any."""
     if self._features is None:
       return self.all_datasets()
     return [
@@ -290,7 +289,7 @@ def concatenate_chunks(
 
 
 def _with_rows(spec: tf.TensorSpec, number: int | None) -> list[int | None]:
-  """The shape with another number of rows; a scalar has none."""
+  """The shape with another number of rows; scalars keep their shape."""
   return [number, *spec.shape[1:]] if spec.shape.rank else []
 
 

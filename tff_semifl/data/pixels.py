@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Resizes images and scales pixels, in training and in exported models alike.
+"""Resizes images and scales pixels, in training and in exported models.
 
-Both use TensorFlow, the only library that an exported model needs.
+It uses only TensorFlow, the only library that an exported model needs.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def standardize(
 ) -> tf.Tensor:
   """Standardizes each channel: (images / 255 - mean) / standard deviation.
 
-  Images are in 0..255, means and standard deviations of each channel in 0..1.
+  Images are in 0..255; means and standard deviations, one per channel, in 0..1.
   """
   if len(pixel_mean) != images.shape[-1]:
     raise ValueError(
@@ -61,8 +61,8 @@ def fit_image(image: np.ndarray, height: int, width: int) -> np.ndarray:
 def scale_and_crop(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
   """Scales images until they cover a size, then crops the center.
 
-  Scaling is bilinear, with antialiasing where images shrink. Images of the
-  right size are unchanged. Maps uint8 or float32 [batch, any height, any width,
+  Scaling is bilinear, with antialiasing if images shrink. Images of the right
+  size are unchanged. Maps uint8 or float32 [batch, any height, any width,
   channels] to float32 [batch, height, width, channels], in 0..255.
   """
   found = tf.shape(images)[1:3]

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The two non-IID partitions of SemiFL, by class and by Dirichlet distribution.
+"""Non-IID partitions: by classes and Dirichlet as in SemiFL, by main classes.
 
-Both follow SemiFL's code, which is more precise than the paper
+The partitions of SemiFL follow its code, which is more precise than the paper
 (docs/algorithms/data.md).
 """
 
@@ -15,16 +15,16 @@ import numpy as np
 from tff_semifl.data import data_errors
 from tff_semifl.randomness import random_seeds
 
-# Beyond these bounds, NumPy's draws may never end, or sum to 0.
+# Beyond these bounds, NumPy's draws may not terminate, or sum to 0.
 LEAST_CONCENTRATION = 0.001
 MOST_CONCENTRATION = 1_000_000
 
 _PURPOSE = random_seeds.Purpose.CLIENT_PARTITION
-# Per client.
+# The least number of images of a client.
 _MIN_IMAGES = 10
-# The paper's partitions take at most 15 draws.
+# SemiFL's partitions take at most 15 draws.
 _MAX_DRAWS = 10_000
-# Rounds away floating-point differences of equal quotas and remainders.
+# Decimals to which quotas and remainders are rounded, so that equal values tie.
 _DECIMALS = 9
 
 
@@ -35,12 +35,12 @@ def partition_main_classes(
   num_clients: int,
   seed: int,
 ) -> list[np.ndarray]:
-  """Partitions by main classes: a fraction R from them, the rest from all.
+  """Partitions by main classes: a fraction R of main classes, the rest of all.
 
-  Of d classes, each of K clients gets ceil(d / K) main classes, in turn: the
-  main classes of client u follow those of client u - 1, and class 0 follows the
-  last class. If K >= d, the main class of client u is u modulo d. If K < d,
-  each class is a main class of one or two clients.
+  Each of K clients gets ceil(d / K) of the d classes as main classes, in turn:
+  the main classes of client u follow the main classes of client u - 1, and
+  class 0 follows the last class. If K >= d, the main class of client u is u
+  modulo d. If K < d, each class is a main class of one or two clients.
 
   Let class j have n_j images, a fraction q_j of all, and be a main class of m_j
   clients. Client u, with the main classes M_u, gets
@@ -128,7 +128,7 @@ def partition_classes(
   shards, of which two may be of the same class. Every image has a client.
 
   `labels` are int [num_images]; the result is each client's int64 indices.
-  Raises a `ValueError` if a class cannot have as many shards.
+  Raises a `ValueError` if classes cannot have equally many shards.
   """
   check_classes_are_known(labels, num_classes)
   if not 1 <= classes_per_client <= num_classes:
@@ -255,7 +255,7 @@ def _draw_dirichlet_cuts(
     shares = generator.dirichlet(np.full(num_clients, concentration))
     shares = shares * (client_sizes < average)
     if not shares.sum() > 0:
-      return None  # All fractions are of clients that have enough images.
+      return None  # All clients with positive fractions have enough images.
     shares = shares / shares.sum()
     cuts.append((np.cumsum(shares) * class_size).astype(np.int64)[:-1])
     client_sizes += np.diff(cuts[-1], prepend=0, append=class_size)

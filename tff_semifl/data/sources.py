@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import hashlib
 import math
 import os
@@ -24,21 +24,63 @@ if TYPE_CHECKING:
 # Marks an unknown class.
 UNKNOWN_LABEL = -1
 _BATCH_SIZE = 1024
+# Height, width and channels, or the number of features.
+ExampleShape = tuple[int, ...]
+
+
+class ExampleKind(NamedTuple):
+  """A kind of examples."""
+
+  name: str  # The plural noun.
+  dtype: np.dtype  # Of values, in data and in computations.
+  unit: float  # The value that counts as 1 in means and standard deviations.
+  # (generator, shape) -> random values: uniform pixels, or normal features.
+  draw_noise: Callable[[np.random.Generator, Sequence[int]], np.ndarray]
+
+
+IMAGES = ExampleKind(
+  'images',
+  np.dtype(np.uint8),
+  255.0,
+  lambda generator, shape: generator.integers(256, size=shape, dtype=np.uint8),
+)
+FEATURES = ExampleKind(
+  'feature vectors',
+  np.dtype(np.float32),
+  1.0,
+  lambda generator, shape: generator.standard_normal(shape, np.float32),
+)
+_BY_RANK = {3: IMAGES, 1: FEATURES}
+
+
+def kind_of(shape: Sequence[int | None]) -> ExampleKind:
+  """The kind of examples that have this shape."""
+  if len(shape) not in _BY_RANK:
+    raise ValueError(
+      f'found examples of shape {tuple(shape)}; give images [height, width,'
+      ' channels] or feature vectors [features]'
+    )
+  return _BY_RANK[len(shape)]
+
+
+def zeros(shape: Sequence[int]) -> np.ndarray:
+  """A batch of one example, all zeros."""
+  return np.zeros([1, *shape], kind_of(shape).dtype)
 
 
 def storage_folder() -> pathlib.Path:
   """The folder for files of images: $TMPDIR, by default /var/tmp.
 
-  Not /tmp, which is in memory on many systems.
+  /tmp is in memory on many systems.
   """
   return pathlib.Path(os.environ.get('TMPDIR') or '/var/tmp')
 
 
 def create_stored(shape: tuple[int, ...]) -> np.memmap:
-  """Creates images, uint8 `shape`, all zeros, that are mapped from a file.
+  """Creates an array of zeros, uint8, that is mapped from a file.
 
-  The file is anonymous, and freed with the array or with this process. Other
-  processes of this user can read the path `filename` of the array.
+  The file is anonymous, and freed with the array or this process. Other
+  processes of this user can read the file by the array's `filename`.
   """
   file = tempfile.TemporaryFile(dir=storage_folder())
   # A full disk fails here, rather than after minutes of reading photos.
@@ -52,8 +94,8 @@ def create_stored(shape: tuple[int, ...]) -> np.memmap:
 class SiteImages:
   """Handles to the images that sites hold, one for each site.
 
-  The handles replace an array, uint8 [number, height, width, channels], with a
-  row for each site. Rows can be selected, but not read.
+  The handles stand in for an array, uint8 [sites, height, width, channels].
+  Rows can be selected, but not read.
 
   Attributes:
     names: The names of the sites.
@@ -78,7 +120,7 @@ class SiteImages:
     return SiteImages(names.tolist(), self._image_shape)
 
   def __array__(self, dtype: np.dtype | None = None) -> NoReturn:
-    """Raises a `DataError`, as the images cannot be read here."""
+    """Raises a `DataError`, because the images cannot be read here."""
     del dtype
     raise data_errors.DataError(
       'the images stay at the sites, and the chosen settings need them in one'
@@ -87,7 +129,7 @@ class SiteImages:
     )
 
   def dataset(self, fields: Mapping[str, np.generic]) -> sites.SiteDataset:
-    """The dataset of a single site; `fields` are the chunk's scalars."""
+    """The dataset of a single site; `fields` are the scalars of its chunk."""
     # The runtime imports TFF, which prediction does not need.
     from tff_semifl.runtime import sites
 
@@ -126,15 +168,15 @@ class LabeledImages(NamedTuple):
 class ImagePool(NamedTuple):
   """The images that are partitioned among clients.
 
-  `true_labels` are as in `LabeledImages`, for metrics of pseudo-labels only,
-  unless clients train on labels.
+  `true_labels` are as in `LabeledImages`. They are only for metrics of
+  pseudo-labels, unless clients train on labels.
   """
 
   images: Images
   true_labels: np.ndarray
 
   def select(self, indices: np.ndarray) -> ImagePool:
-    """The images at `indices`; those in a file stay in a file."""
+    """The images at `indices`; images in a file stay in a file."""
     images = self.images
     if not isinstance(images, np.memmap) or not len(indices):
       return ImagePool(images[indices], self.true_labels[indices])
@@ -149,20 +191,20 @@ class TaskData(NamedTuple):
   """The images or feature vectors of a task.
 
   Attributes:
-    train: Divided between server and clients; if `shares` is not None, all
-      images are the server's.
-    test: For evaluation.
-    unlabeled: More images for the clients, never trained on with labels. None
-      for most tasks.
-    shares: Each client's int64 indices into `unlabeled`; None if the task gives
-      no partition, as most do not.
-    names: A name, such as the file, for each image of `train`, then of `test`,
-      then of `unlabeled`. If None, an image is named by set and index.
+    train: Images to divide between server and clients; if `shares` is not None,
+      all are the server's.
+    test: Images for evaluation.
+    unlabeled: More images for clients, without labels in training. None for
+      most tasks.
+    shares: Each client's int64 indices into `unlabeled`; None if the task does
+      not define the partition, as for most tasks.
+    names: A name, such as the file, for each image of `train`, then `test`,
+      then `unlabeled`. If None, set and index name an image.
     unlabeled_labels: int32 [number], the classes of `unlabeled`, or
-      `UNKNOWN_LABEL`; None if none is known. For partitions and measurements
-      only, never for training.
-    client_names: A name for each client of `shares`; None if clients have
-      numbers only.
+      `UNKNOWN_LABEL`; None if none is known. Only for partitions and
+      measurements, not for training.
+    client_names: A name for each client of `shares`; None if clients have only
+      numbers.
   """
 
   train: LabeledImages
@@ -175,7 +217,7 @@ class TaskData(NamedTuple):
 
 
 def hash_images(images: Images) -> np.ndarray:
-  """Hashes images (not at sites) or feature vectors: uint64 [number].
+  """Hashes of images (not at sites) or feature vectors, uint64 [number].
 
   A collision among a million different images has a probability of 3e-8.
   """

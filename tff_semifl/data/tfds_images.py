@@ -61,10 +61,10 @@ def _read_split(
   builder: tfds.core.DatasetBuilder, split: str
 ) -> sources.LabeledImages:
   try:
-    # One batch of everything: TFDS decodes in parallel and keeps the order.
+    # As one batch, TFDS decodes in parallel and keeps the order.
     dataset = builder.as_dataset(split=split, batch_size=-1, as_supervised=True)
     images, labels = tfds.as_numpy(dataset)
-  # TFDS and TensorFlow report damaged files by errors of many types.
+  # TFDS and TensorFlow raise errors of many types for damaged files.
   except Exception as error:
     raise data_errors.DataError(
       f'split {split!r} of data set {builder.name!r} cannot be read'

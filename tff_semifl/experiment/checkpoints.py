@@ -26,8 +26,8 @@ State = TypeVar('State')
 class Checkpoints:
   """The latest versions of a state: `<folder>/program_state_<version>.npz`.
 
-  A file gets its name once its content is on the disk, so a killed process
-  leaves complete versions only. Versions that are damaged later, or whose
+  A file gets its name after its content is on the disk, so that a killed
+  process leaves only complete versions. Damaged versions, and versions whose
   `round_num` differs from the file's name, are not read.
   """
 
@@ -62,8 +62,8 @@ class Checkpoints:
     path = _path(self._folder, version)
     with durable_files.naming(path):
       durable_files.write_arrays(path, state)
-      # Later versions do not count: they are damaged, since training would have
-      # resumed from an intact version.
+      # Later versions do not count: they are damaged, because training would
+      # have resumed from an intact version.
       before = [n for n in _versions(self._folder) if n <= version]
       for old in before[: -self._num_kept]:
         _path(self._folder, old).unlink()
@@ -72,10 +72,10 @@ class Checkpoints:
 def read_latest(
   folder: pathlib.Path,
 ) -> tuple[dict[str, np.ndarray], int] | None:
-  """The arrays and number of the newest intact version; None without any.
+  """The arrays and number of the newest intact version; None if there is none.
 
-  Nothing is written or removed, so a run may use the folder meanwhile. Arrays
-  have the names that `durable_files.write_arrays` gives.
+  Nothing is written or removed, so that a run may use the folder meanwhile.
+  Names of arrays are from `durable_files.write_arrays`.
   """
   damage = None
   for version in reversed(_versions(folder)):
@@ -104,7 +104,7 @@ def _versions(folder: pathlib.Path) -> list[int]:
 
 
 def _read(path: pathlib.Path, round_num: int) -> dict[str, np.ndarray]:
-  """Reads a file; a DamagedFileError if it belongs to another round."""
+  """Reads a file; raises a DamagedFileError if it is from another round."""
   arrays = durable_files.read_arrays(path)
   found = arrays.get('round_num', round_num)
   if found != round_num:
@@ -117,7 +117,7 @@ def _read(path: pathlib.Path, round_num: int) -> dict[str, np.ndarray]:
 def keep_frozen_weights(
   folder: pathlib.Path, weights: Sequence[np.ndarray]
 ) -> None:
-  """Saves a run's frozen weights once, or checks that they are as saved."""
+  """Saves a run's frozen weights, or checks that saved weights are equal."""
   path = folder / FROZEN_WEIGHTS
   if not path.exists():
     durable_files.write_arrays(path, list(weights))

@@ -3,7 +3,7 @@
 
 """Differential privacy of clients: key, epsilon and statement.
 
-The statement needs only recorded settings, so that later exports repeat it.
+The statement needs only recorded settings, so that later exports can repeat it.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from tff_semifl.privacy import privacy_statement
 _FIXED_KEY = 'insecure_fixed_privacy_key'
 
 
-# Takes half a second, and is called repeatedly.
+# A computation takes half a second, and is repeated.
 @functools.cache
 def compute_epsilon(
   *,
@@ -38,12 +38,12 @@ def compute_epsilon(
 ) -> float:
   """Epsilon of client-level (epsilon, delta)-differential privacy.
 
-  Neighboring populations differ in the images of one client, so that the sum
-  may change by two clipping norms, and the noise multiplier counts half.
-  Cohorts have a fixed size, are drawn without replacement, and are secret.
-  Renyi divergences are composed over rounds, without round 0 (Wang, Balle,
-  Kasiviswanathan, 2019). Libraries that assume Poisson sampling, and neighbors
-  that differ by adding or removing a client, report a smaller epsilon. Epsilon
+  Neighboring populations differ in the images of one client: the sum may change
+  by two clipping norms, and the effective noise multiplier is half of
+  `noise_multiplier`. Cohorts have a fixed size, are drawn without replacement,
+  and are secret. Renyi divergences are composed over rounds, without round 0
+  (Wang, Balle, Kasiviswanathan, 2019). Libraries that assume Poisson sampling
+  and neighbors with one client more or less report a smaller epsilon. Epsilon
   is infinity without noise, and 0 before any round or without clients.
   """
   if not num_rounds or not clients_per_round:
@@ -81,8 +81,8 @@ def keep_key(
 ) -> None:
   """Saves the key of a private run, so that the run can be resumed.
 
-  Raises an OutputError if rounds up to `last_round` are left of a run that was
-  begun with another key, or if the key cannot be kept secret.
+  Raises an OutputError if the folder has rounds up to `last_round` of a run
+  with another key, or if the key cannot be kept secret.
   """
   path = folder / privacy_key.NAME
   found = privacy_key.read(path)
@@ -92,7 +92,7 @@ def keep_key(
   if found is None and latest is None and not (folder / 'metrics.csv').exists():
     privacy_key.write(path, key)
   elif latest is None or latest[1] < last_round:
-    # Otherwise the same updates would be published twice, with different noise.
+    # Otherwise the same updates would be published again with different noise.
     raise durable_files.OutputError(
       f'{path}, the secret key that this run was begun with, is another or'
       ' missing (it is removed when all rounds were run); put it back, or train'

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a trained model achieves for each client.
+"""The accuracy of a trained model for each client.
 
-Clients' labels only measure, and never train. In a simulation they come from
-the training set; users may give labels for their own images.
+Clients' labels are for measurement, not for training. In a simulation they come
+from the training set; users may give labels for their own images.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from tff_semifl.models import functional
 
 # A file in an experiment's folder.
 ACCURACIES = 'client_accuracy.csv'
-# Prefix of columns of the model with the class shares of a client.
+# The prefix of columns for predictions with the class shares of a client.
 ADAPTED = 'adapted_'
 
 
@@ -37,7 +37,7 @@ def write_accuracies(
 ) -> None:
   """Writes a table of clients' accuracies.
 
-  With images that are held out at clients, also of `System.predict`.
+  With held-out images of clients, also the accuracies of `System.predict`.
   """
   data = experiment.data
   pool, shares = data.at_clients
@@ -85,7 +85,7 @@ def _predict_at_clients(
 ) -> np.ndarray:
   """The predicted classes of held-out images, int64 [images], by client.
 
-  `logits` are those of all held-out images, and `shares` each client's indices.
+  `logits` are for all held-out images; `shares` are each client's indices.
   """
   data = experiment.data
   own = model_results.compute_logits(experiment, weights, data.unlabeled.images)
@@ -106,7 +106,7 @@ def read_accuracies(
 ) -> list[list[client_accuracy.ClientAccuracy]]:
   """Reads clients' accuracies: the model's, and the adapted model's if known.
 
-  A list has each client once.
+  Each list has all clients.
   """
   path = folder / ACCURACIES
   with model_results.blaming_file(path):
@@ -132,7 +132,7 @@ def describe_accuracies(
     yield _describe_spread('accuracy of', measured[0])
     return
   number = sum(each.num_images for each in measured[0])
-  yield f'at clients, on {number} images that nobody trained on:'
+  yield f'at clients, on {number} held-out images:'
   yield _describe_spread('global model,', measured[0])
   yield _describe_spread('own class shares,', measured[1])
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Holds out images of each client, to measure models at clients."""
+"""Holds out images of each client, for measurements at clients."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -15,7 +15,7 @@ from tff_semifl.randomness import random_seeds
 
 
 class ClientTest(NamedTuple):
-  """Images of clients that nobody trains on.
+  """Images of clients that are not used for training.
 
   `shares` has for each client the int64 indices of its images in `pool`.
   """
@@ -26,21 +26,22 @@ class ClientTest(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientTestSplit(settings.Settings):
-  """The part of each client's images that is kept from training."""
+  """The choice of each client's images that are held out from training."""
 
   client_test_fraction: float = settings.setting(
     0.0,
-    "Share of each client's images that is kept from training and from the"
-    ' estimation of class shares. The exported model is measured on them by'
-    ' labels that only measure, as it is and with the class shares of the'
-    ' client: --client_accuracy, which is then the default.',
+    "Share of each client's images that is held out from training and from the"
+    ' estimation of class shares. The exported model is measured on these'
+    ' images, by itself and with the class shares of the client'
+    ' (--client_accuracy, which is then the default). Their labels are only'
+    ' for the measurement.',
     settings.between(0, 0.9),
   )
 
   def hold_out(
     self, pool: sources.ImagePool, shares: Sequence[np.ndarray], seed: int
   ) -> dict[str, Any]:
-    """The fields of `FederatedData` that change.
+    """The fields of `FederatedData` after images are held out.
 
     The number of a client's test images is rounded down.
     """
@@ -60,7 +61,7 @@ class ClientTestSplit(settings.Settings):
       )
     is_test = np.zeros(len(pool.true_labels), bool)
     is_test[np.concatenate(drawn)] = True
-    # The place of an image among those that are kept, or held out.
+    # The index of an image among the kept images, or the held-out images.
     place = np.where(is_test, np.cumsum(is_test), np.cumsum(~is_test)) - 1
     parts = [
       pool.select(chosen)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Experiments from settings by name: of a command line, or in Python.
+"""Creates and runs experiments from settings by name, as in a command line.
 
 All errors name a setting, even errors about folders and divergence.
 """
@@ -158,10 +158,9 @@ def create_experiment(
     The experiment, for `open_folder` and `run`.
 
   Raises:
-    settings.SettingError: If a system or setting does not exist, `task` is no
-      task, a setting has a bad value, or settings contradict each other.
-    durable_files.OutputError: If the folder has a private key that cannot be
-      used.
+    settings.SettingError: If a system or setting does not exist, `task` is not
+      a task, a setting has a bad value, or settings contradict each other.
+    durable_files.OutputError: If the private key in the folder is unusable.
   """
   if isinstance(system, system_lib.System):
     name = system_registry.find_name(system)

@@ -16,12 +16,12 @@ from tff_semifl.plots import figures
 from tff_semifl.randomness import random_seeds
 
 _NUM_STRONG_VIEWS = 8
-# Images that blank ones are counted among; fewer if they are large.
+# Blank results are counted in at most this number of images.
 _MAX_IMAGES = 64
 _MAX_PIXELS = 2**22
-# In gray levels; below, images look like a single color.
+# The contrast in gray levels below which images look like a single color.
 _BLANK_CONTRAST = 2.55
-# Below this part of its contrast, an augmented image is blank.
+# An augmented image is blank below this fraction of its original contrast.
 _BLANK_RATIO = 0.05
 
 
@@ -52,9 +52,10 @@ def measure_label_skew(counts: np.ndarray) -> float:
 def draw_partition(
   task: image_task.ImageTask, data: federated_data.FederatedData, title: str
 ) -> tuple[figure.Figure, str]:
-  """Draws each client's images of each class; returns R, or why it is unknown.
+  """Draws the numbers of images by client and class; also returns R as text.
 
-  Images of unknown class, if any, form a class of their own.
+  Images of unknown class, if any, form an additional class. The text says why R
+  is unknown.
   """
   labels, names = data.unlabeled.true_labels, [*task.class_names, 'unknown']
   is_unknown = labels == sources.UNKNOWN_LABEL
@@ -75,7 +76,7 @@ def draw_partition(
 def draw_augmentations(
   task: image_task.ImageTask, images: np.ndarray, *, seed: int
 ) -> figure.Figure:
-  """Draws uint8 images, a row each: the original, a weak and strong views."""
+  """Draws a row per image: original, weak and strong augmentations."""
   first = tf.constant(images)
   purpose = random_seeds.Purpose
   view = random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)

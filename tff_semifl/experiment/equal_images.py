@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds images that are in training and test, or have several labels.
+"""Finds images that are in both training and test, or have several labels.
 
 Images are equal if all pixels are equal, at the size used in training.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from tff_semifl.data import sources
 from tff_semifl.experiment import federated_data
 
-# How many examples a line names, and how many equal images of an example.
+# The number of examples in a line, and of equal images for each example.
 _NUM_NAMED = 3
 
 
@@ -24,8 +24,8 @@ def describe(
 ) -> Iterator[str]:
   """Yields a line for each kind of equal images.
 
-  `data` are the split `images`; those of sites are unknown. `evaluated` names
-  what models are evaluated on: test or validation.
+  `data` are the split `images`; images at sites are unknown. `evaluated` names
+  the evaluation images: test or validation.
   """
   parts = [images.train.images, images.test.images]
   if not isinstance(images.unlabeled, sources.SiteImages | None):

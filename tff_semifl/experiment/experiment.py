@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""An experiment: its settings, and what is built from them."""
+"""An experiment, built from its settings: data, process, evaluation."""
 
 from collections.abc import Callable, Mapping
 import dataclasses
@@ -45,11 +45,11 @@ class Experiment:
       preparations; None if preparations take images.
     validates: Whether `test_dataset` is a validation split; metrics are then
       named `validation/`.
-    total_rounds: The last round to run; the first is round 0.
+    total_rounds: The number of the last round; numbers start at 0.
     measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
       compared with the true labels, which must be known.
     epsilon_fn: Round -> epsilon after this round; None without privacy.
-    measure: Logits of the evaluated images -> further metrics by name, or None.
+    measure: Logits of the evaluated images -> more metrics by name, or None.
   """
 
   settings: experiment_settings.ExperimentSettings
@@ -179,7 +179,7 @@ def _check_data(
     raise settings_lib.SettingError(
       'task',
       part.reference,
-      'has no test images; evaluate on labeled ones by num_validation',
+      'has no test images; evaluate on labeled images by num_validation',
     )
   if run.client_accuracy and not data.measures_clients:
     name = 'client_accuracy' if data.client_test is None else _CLIENT_TEST
@@ -200,14 +200,14 @@ def _check_data(
 
 @functools.cache
 def _warn_once(line: str) -> None:
-  """Logs a warning once, even if several seeds' experiments repeat it."""
+  """Logs a warning only once, even for experiments with several seeds."""
   logging.warning('%s', line)
 
 
 def without_clients(experiment: Experiment) -> Experiment:
   """The experiment without clients, trained on the server's labels alone.
 
-  The process and the server's steps stay. The name is the default name.
+  Process and server steps stay the same. The name is the default name.
   """
   settings = settings_lib.change(experiment.settings, {'clients_per_round': 0})
   return dataclasses.replace(

@@ -41,9 +41,9 @@ class ExperimentFolder:
   ):
     """Locks a folder that is new or belongs to the same experiment.
 
-    `now` are the settings to record or to compare with the record, and
-    `may_change` names of flags that may have another value then. Raises an
-    OutputError if the folder is not writable, in use, or of another experiment.
+    `now` are the settings to record, or to compare with the record except for
+    the flags named in `may_change`. Raises an OutputError if the folder is not
+    writable, is in use, or belongs to another experiment.
     """
     self.path = path
     self.export_path = path / 'export'
@@ -59,7 +59,7 @@ class ExperimentFolder:
       try:
         self._recorded = self._check_or_write_hparams(may_change)
       except BaseException:
-        # The error's traceback may keep this object, and so the lock, alive.
+        # The error's traceback may keep this object and its lock alive.
         self._lock_file.close()
         raise
     except OSError as error:
@@ -107,7 +107,7 @@ class ExperimentFolder:
       self._recorded = recorded
 
   def _lock(self) -> IO[str]:
-    """Locks the folder for as long as the returned file is open."""
+    """Locks the folder as long as the returned file is open."""
     path = self.path / _LOCK_NAME
     file = path.open('w')
     for _ in range(2):
@@ -115,7 +115,7 @@ class ExperimentFolder:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return file
       except BlockingIOError:
-        # An object of this program that is no longer used may hold the lock.
+        # An unused object of this program may still hold the lock.
         gc.collect()
     raise durable_files.OutputError(f'{self.path} is in use by another run')
 
@@ -162,7 +162,7 @@ def open_folder(
 
   Args:
     experiment: The experiment.
-    computed: Settings of the runtime by name, which are recorded too, and may
+    computed: Settings of the runtime by name. They are also recorded, and may
       change when the run is resumed.
 
   Raises:
@@ -198,8 +198,8 @@ def take_folder(
 ) -> ExperimentFolder:
   """Creates or opens the folder of an experiment that is not built.
 
-  `settings` must be filled in. `recorded` has all settings to record, by name,
-  and `notes` concern the data.
+  `settings` must be filled in. `recorded` has all settings to record, by name;
+  `notes` are on the data.
   """
   part = settings.data.task
   return ExperimentFolder(

@@ -25,7 +25,7 @@ from tff_semifl.privacy import aggregators
 
 # Settings that are recorded even if the task determines the values.
 SIZES = ('num_labeled', 'num_clients')
-# With ten clients, each trains as often as each of 100 in SemiFL's 800 rounds.
+# Ten clients then train as often as each of SemiFL's 100 in 800 rounds.
 _ROUNDS_OF_GIVEN_CLIENTS = 80
 
 
@@ -34,7 +34,7 @@ class Seed(settings.Settings):
   """The run's seed."""
 
   seed: int = settings.setting(
-    0, 'All random numbers follow from it.', settings.between(0, 2**31 - 1)
+    0, 'Seed of all random numbers.', settings.between(0, 2**31 - 1)
   )
 
 
@@ -52,18 +52,18 @@ class ChosenModel(settings.Settings):
   model: models.Model = settings.choice(
     models.MODELS | frozen_models.MODELS,
     'wide_resnet',
-    "Model: wide_resnet, SemiFL's; linear, one layer, the default for features;"
-    ' networks of the other papers; frozen:NAME, a linear layer on features of'
-    ' a pretrained network: efficientnet_lite0, a network of Keras Applications'
-    ' or a file .keras; or a function (task, seed) -> Keras model from pixels'
-    ' to logits.',
+    "Model: wide_resnet, SemiFL's; linear, one layer, the default for"
+    ' features; networks of the other papers; frozen:NAME, a linear layer on'
+    ' features of a pretrained network (efficientnet_lite0, a network of Keras'
+    ' Applications or a .keras file); or a function (task, seed) -> Keras'
+    ' model from pixels to logits.',
     load=_load_model,
   )
   jit_compile: bool | None = settings.setting(
     None,
-    'Compile training with XLA, once for each batch size and for each power of'
-    ' two that numbers of images are padded to. By default on a GPU, where it'
-    ' can be. Not for augmentations of KerasCV in local training.',
+    'Compile training with XLA, once for each batch size and each number of'
+    ' images, padded to a power of two. By default on a GPU, if possible. Not'
+    ' for augmentations of KerasCV in local training.',
   )
 
   @property
@@ -90,7 +90,7 @@ class Data(settings.Settings):
 
   @property
   def validates(self) -> bool:
-    """Whether models are evaluated on a validation split, and not tested."""
+    """Whether models are evaluated on validation, not on test images."""
     return federated_data.has_validation(settings.as_dict(self))
 
   def fill_in(self, task: image_task.ImageTask) -> 'Data':
@@ -170,7 +170,7 @@ class ExperimentSettings(settings.Settings):
 
   @property
   def validates(self) -> bool:
-    """Whether models are evaluated on a validation split, and not tested."""
+    """Whether models are evaluated on validation, not on test images."""
     return self.data.validates
 
   def identify(self) -> dict[str, Any]:
@@ -291,7 +291,7 @@ def create(
     settings.change(changed, changes)
   usual = dict(training_settings.SEMIFL)
   if task.gives_shares or changed.system.all_clients_take_part:
-    # The cohort size is filled in when the images are known.
+    # The cohort size is filled in after the images are known.
     del usual['clients_per_round']
   if task.gives_shares and 'client_epochs' in of_system:
     usual['total_rounds'] = _ROUNDS_OF_GIVEN_CLIENTS

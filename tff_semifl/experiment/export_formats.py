@@ -31,12 +31,12 @@ SAVED_MODEL = 'saved_model'
 TFLITE_INT8 = 'tflite_int8'
 _TFLITE = {f'tflite_{each.value}': each for each in tflite.Precision}
 NAMES = (SAVED_MODEL, *_TFLITE)
-# The name of all TFLite formats together.
+# A name for all TFLite formats.
 ALL_TFLITE = 'tflite'
 
 CARD = 'README.md'
 CONFUSION_FIGURE = 'confusion_matrix.png'
-# All files that the folder of an export may have.
+# All files that an export may write.
 _FILES = (
   'saved_model.pb',
   'fingerprint.pb',
@@ -51,7 +51,7 @@ _FILES = (
 )
 
 _BATCH_SIZE = 250
-# More images take longer and hardly change the ranges of values.
+# More images would take longer and hardly change the ranges of values.
 _MAX_CALIBRATION_IMAGES = 500
 
 
@@ -59,7 +59,7 @@ _MAX_CALIBRATION_IMAGES = 500
 class ExportedFile:
   """A model exported in one format.
 
-  `file` is the path in the folder of the export, and `scores` the results on
+  `file` is the path in the folder of the export; `scores` are the results on
   the test images, None if not tested.
   """
 
@@ -70,7 +70,7 @@ class ExportedFile:
 
 
 def find_foreign_file(path: pathlib.Path) -> str | None:
-  """The first file in a folder that no export writes; None without any."""
+  """The first file in a folder that no export writes; None if there is none."""
   if not path.exists():
     return None
   for inner in sorted(path.iterdir()):
@@ -91,7 +91,7 @@ def load_calibration_images(
   """Loads at most 500 of the server's labeled images, spread over classes."""
   labeled = image_task.load(data.task, task).train
   num_labeled = settings.as_dict(data).get('num_labeled')
-  # Otherwise no training labels are hidden.
+  # Otherwise all training labels are known.
   if num_labeled is not None and num_labeled < len(labeled.labels):
     split = partition.split_labels(
       labeled.labels, num_labeled, task.num_classes, data.seed.seed
@@ -115,7 +115,7 @@ def _report(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
   """Yields batches of images, and shows progress."""
   progress.say(f'{what} on {len(test.labels):,} images')
-  # The bar is shown after a second, and on terminals only.
+  # The bar appears after a second, only on terminals.
   with tqdm.tqdm(
     total=len(test.labels),
     desc=what,
@@ -164,7 +164,7 @@ def write(
 def examine(
   name: str, file: pathlib.Path, test: sources.LabeledImages | None
 ) -> ExportedFile:
-  """Measures an exported file: the size, and the scores on `test`, if any."""
+  """Measures an exported file: size, and scores on `test` unless None."""
   if file.is_dir():
     path = '.'
     files = [inner for inner in file.rglob('*') if inner.is_file()]

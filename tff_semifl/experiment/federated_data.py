@@ -3,9 +3,9 @@
 
 """Splits a task's images among server, clients, and test or validation.
 
-Choosing settings on the test images makes the test accuracy too optimistic.
-Instead, some of the server's labeled images can be held out for evaluation, and
-the test images are then not used.
+If the test images choose settings, the test accuracy is too optimistic.
+Instead, some of the server's labeled images can be held out for evaluation;
+then the test images are not used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def draw(
     seed, random_seeds.Purpose.VALIDATION_SPLIT
   )
   shuffled = generator.permutation(np.sort(labeled))
-  # Classes give one image each in turn, but keep their last image.
+  # Classes give one image each in turn, but not their last image.
   turns, drawn = [], []
   for class_index in np.unique(labels[shuffled]):
     of_class = shuffled[labels[shuffled] == class_index][:-1]
@@ -64,10 +64,10 @@ def draw(
 
 
 class FederatedData(NamedTuple):
-  """The images of the server, of each client, and to evaluate on.
+  """The images of the server, of each client, and for evaluation.
 
   `shares` has for each client the int64 indices of its images in `unlabeled`.
-  Notes are on duplicates, and on how the partition differs from the settings.
+  `notes` are on duplicates, and on how the partition differs from the settings.
   """
 
   labeled: sources.LabeledImages
@@ -90,20 +90,20 @@ class FederatedData(NamedTuple):
 
   @property
   def measures_clients(self) -> bool:
-    """Whether any image to measure clients on has a label."""
+    """Whether any image for measurements at clients has a label."""
     pool, shares = self.at_clients
     labels = pool.true_labels[np.concatenate([*shares, []]).astype(int)]
     return bool(np.any(labels != sources.UNKNOWN_LABEL))
 
   @property
   def at_clients(self) -> client_test_lib.ClientTest:
-    """The images to measure clients on: those held out, or all."""
+    """The images for measurements at clients: the held-out images, or all."""
     if self.client_test is not None:
       return self.client_test
     return client_test_lib.ClientTest(self.unlabeled, self.shares)
 
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
-    """The images that the server trains on; unlabeled images come last."""
+    """The server's training images; unlabeled images come last."""
     if labels is not system_lib.Labels.AT_SERVER_WITH_POOL:
       return self.labeled
     pool = _pool_of_unknown_classes(self.unlabeled.images)
@@ -114,13 +114,13 @@ class FederatedData(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Validation(settings.Settings):
-  """The server's labeled images that models are evaluated on, if any."""
+  """The choice of the server's labeled images for evaluation."""
 
   num_validation: int | None = settings.setting(
     None,
-    "Evaluate on so many of the server's labeled images in place of the test"
-    ' images, to choose settings by: as evenly of each class as possible, and'
-    ' the same ones for the same labels and seed. Nobody trains on them.',
+    "Number of the server's labeled images for evaluation instead of the test"
+    ' images, to choose settings: as balanced by class as possible, determined'
+    ' by labels and seed. They are not used for training.',
     settings.AT_LEAST_1,
   )
 
@@ -129,8 +129,8 @@ class Validation(settings.Settings):
   ) -> tuple[np.ndarray, sources.TaskData]:
     """Holds out validation images, if chosen.
 
-    Returns the int64 indices of labeled images that are left, and the data with
-    the others as `test`.
+    Returns the int64 indices of the remaining labeled images, and the data with
+    the held-out images as `test`.
     """
     if self.num_validation is None:
       return labeled, data
@@ -154,9 +154,9 @@ class _ServerLabels(settings.Settings):
 
   num_labeled: int | None = settings.setting(
     None,
-    'Labeled images at the server, the same number of each class. By default as'
-    ' the task has it: 50 for digits, 4000 for cifar10, 10000 for cifar100,'
-    ' 4700 for emnist, 1000 for svhn.',
+    'Labeled images at the server, the same number of each class. The default'
+    ' depends on the task: 50 for digits, 4000 for cifar10, 10000 for'
+    ' cifar100, 4700 for emnist, 1000 for svhn.',
     settings.AT_LEAST_1,
   )
   validation: Validation = Validation()
@@ -171,7 +171,7 @@ class DataSplit(settings.Settings):
 
   `server` is a `Validation` if all training images are labeled, and None if
   clients have all images. `clients` is None without clients, or if the task
-  gives the partition; `client_test` is None without clients.
+  defines the partition; `client_test` is None without clients.
   """
 
   server: _ServerLabels | Validation | None
@@ -228,10 +228,10 @@ class DataSplit(settings.Settings):
 def choose_data_split(
   labels: system_lib.Labels, *, is_given: bool
 ) -> DataSplit | None:
-  """The split that a system needs; None if the task does not allow it.
+  """The split that a system needs; None if the task does not allow that split.
 
-  `is_given` says whether the task gives the partition. The clients of such a
-  task have no labels to train on.
+  `is_given` says whether the task defines the partition. Clients of such tasks
+  have no labels for training.
   """
   kinds = system_lib.Labels
   if is_given and labels in (kinds.AT_CLIENTS, kinds.AT_SERVER_AND_CLIENTS):
@@ -262,7 +262,7 @@ def _create_pool(
     return pool
   more = _pool_of_task(data)
   if not len(unlabeled):
-    # No copy, for which memory may not suffice.
+    # Not copied, because memory may not suffice.
     return more
   return sources.ImagePool(*map(np.concatenate, zip(pool, more, strict=True)))
 

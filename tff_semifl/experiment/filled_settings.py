@@ -31,8 +31,8 @@ def fill_in(
 ) -> experiment_settings.ExperimentSettings:
   """Fills in all defaults that depend on other settings.
 
-  `create_model`, by default of the settings, is called only if the model itself
-  has to be inspected.
+  `create_model`, by default from the settings, is called only if the model
+  itself has to be inspected.
   """
   _check_model(experiment, task)
   _check_privacy(experiment)
@@ -88,8 +88,8 @@ def count_batch_pixels(
   """The pixels of the largest batches of training and inference.
 
   Batch sizes are the settings named `*batch_size`, the server's if the name
-  begins with `server`. Neither data nor model are loaded. The result is
-  infinity for clients and server without clients, or for unknown sizes.
+  begins with `server`. Neither data nor model are loaded. Both numbers are
+  infinite without clients, or if sizes are unknown.
   """
   system = _fill_in_batches(
     experiment.system, experiment.data.fill_in(task), task

@@ -5,7 +5,7 @@
 
 Features are computed once, before training; only the layer is trained and sent.
 The exported model joins network and layer, from pixels to logits. Modules of
-networks and features are imported when the model is used.
+networks and features are imported only if the model is used.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.data import example_kinds
 from tff_semifl.data import own_images
 from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
@@ -71,16 +70,15 @@ class Frozen(models.Linear):
   reference: str
   backbone_size: int | None = settings.setting(
     None,
-    'Height and width of the images that the network takes, in pixels; others'
-    ' are resized. By default 224, or that of the file .keras. Smaller is'
-    ' faster: time grows with the number of pixels.',
+    "Height and width of the network's input in pixels, to which images are"
+    ' resized. By default 224, or the input size of the .keras file. Time grows'
+    ' with the number of pixels.',
     settings.at_least(32),
   )
   feature_cache: str | None = settings.setting(
     None,
-    'Folder where features are kept, by images, weights and preparation. By'
-    ' default $XDG_CACHE_HOME/tff_semifl/features or'
-    ' ~/.cache/tff_semifl/features.',
+    'Cache of features, by images, weights and preparation. By default'
+    ' $XDG_CACHE_HOME/tff_semifl/features or ~/.cache/tff_semifl/features.',
   )
 
   @property
@@ -104,8 +102,8 @@ class Frozen(models.Linear):
           ' there; choose another model'
         )
       images = part.create()
-      kind = example_kinds.kind_of(images.image_shape)
-      if kind is not example_kinds.IMAGES:
+      kind = sources.kind_of(images.image_shape)
+      if kind is not sources.IMAGES:
         raise ValueError(
           f'takes images, but the task has {kind.name}; choose linear'
         )
@@ -143,7 +141,7 @@ class Frozen(models.Linear):
 
   def compute_all(self, data: sources.TaskData) -> sources.TaskData:
     """The data with features instead of images."""
-    # If clients have no images of their own, most training images lose their
+    # Unless clients have their own images, most training images lose their
     # labels.
     name = 'training' if data.unlabeled is None else 'labeled'
     train = self.compute_features(name, data.train.images)
@@ -161,7 +159,7 @@ class Frozen(models.Linear):
   def compute_features(self, name: str, images: sources.Images) -> np.ndarray:
     """Features, float32 [images, features], from the cache if it has them.
 
-    `name` says in messages which images.
+    `name` names the images in messages.
     """
     from tff_semifl.models.frozen import feature_cache
 
@@ -203,7 +201,7 @@ def load(reference: str) -> Frozen:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelFeatures(settings.Settings):
-  """What client priors label by, for a network that learns from the labels."""
+  """The features by which client priors label images for a network."""
 
   label_features: Frozen | None = settings.choice(
     {'pixels': None} | MODELS,
@@ -231,7 +229,7 @@ def _say_once(line: str) -> None:
   progress.say(line)
 
 
-# Cached, since loading a network takes seconds and happens several times.
+# Cached, because loading takes seconds and happens several times.
 @functools.cache
 def _load(name: str, size: int | None) -> 'backbone_lib.Backbone':
   from tff_semifl.models.frozen import backbones

@@ -30,7 +30,7 @@ _PACKAGES = (
 class Length(NamedTuple):
   """The names of flags that set the length of training.
 
-  Rounds may be added (`may_grow`) if no round depends on their number.
+  Rounds may be added (`may_grow`) if no round depends on the number of rounds.
   """
 
   names: Collection[str]
@@ -112,7 +112,7 @@ def create(
   parts: Mapping[str, Any] | None = None,
   notes: Sequence[str] = (),
 ) -> Hparams:
-  """The content to write, as `read` would return it."""
+  """The content to write, in the form that `read` returns."""
   flags, parts = json.loads(json.dumps([flags, parts]))
   return Hparams(system, flags, data, _versions(), parts, notes)
 
@@ -171,8 +171,7 @@ def find_other_part(
 
 
 def _versions() -> dict[str, str | None]:
-  # Optional locks would refresh Git's index, and may leave a lock on a full
-  # disk.
+  # An optional lock would refresh Git's index, and stay on a full disk.
   git = 'git --no-optional-locks describe --always --dirty --abbrev=40'
   try:
     commit = subprocess.run(

@@ -14,12 +14,11 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.data import data_errors
-from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_draws
 from tff_semifl.settings import references
 
-# The name in records of all tasks that Python programs make.
+# The name, in records, of tasks that Python programs make.
 OWN_DATA = 'own_data'
 
 
@@ -29,7 +28,7 @@ class ImageTask:
 
   Attributes:
     image_shape: Height, width and channels; or the number of features, which
-      marks a task of features (`example_kinds`).
+      marks a task of features (`sources.FEATURES`).
     class_names: A name for each class, in the order of the labels.
     pixel_mean: Mean of each channel over the training images, in 0..1; or of
       each feature.
@@ -37,20 +36,20 @@ class ImageTask:
       each feature.
     load: Loads the data. Raises `data_errors.DataError` if the data are
       unavailable.
-    load_test: (may_download=bool) -> the test images alone, with the same
-      error. None where loading all data is as fast.
+    load_test: (may_download=bool) -> only the test images, with the same error.
+      None if loading all data is as fast.
     weak_augmentation: Small changes, for the server and for pseudo-labels.
-    strong_augmentation: Large changes, for the images that clients train on.
+    strong_augmentation: Large changes, for the training of clients.
     model_depth: Depth of the WideResNet.
     model_width: Width of the WideResNet.
-    model_num_groups: Groups of the WideResNet, or None for as many as suit the
+    model_num_groups: Groups of the WideResNet; None for a number that suits the
       size of the images.
     num_labeled: Default number of labeled images at the server; None if the
       setting is required.
     images: For features that a frozen network computed, the task of the images;
       else None.
-    data_description: A line that identifies data which may change under one
-      name. None for most tasks.
+    data_description: A line that identifies data which may change under the
+      same name. None for most tasks.
   """
 
   image_shape: tuple[int, ...]
@@ -72,14 +71,14 @@ class ImageTask:
   images: 'ImageTask | None' = dataclasses.field(
     default=None, metadata=settings.TOLD_ELSEWHERE
   )
-  # Recorded beside the settings.
+  # Recorded in addition to the settings.
   data_description: str | None = dataclasses.field(
     default=None, metadata=settings.TOLD_ELSEWHERE
   )
 
   @property
   def outside(self) -> 'ImageTask':
-    """The task whose examples the exported model takes: `images` if set."""
+    """The task with the exported model's examples: `images` if set."""
     return self.images or self
 
   @property
@@ -103,12 +102,12 @@ class Task(settings.Settings, abc.ABC):
 
   Attributes:
     short_name: The name of this class in `TASKS`; not inherited by subclasses.
-    gives_shares: Whether the task gives the partition among clients.
-    told_by_data: Names of settings that may change when a run is resumed, since
-      `ImageTask.data_description` identifies the data.
+    gives_shares: Whether the task defines the partition among clients.
+    told_by_data: Names of settings that may change when a run is resumed,
+      because `ImageTask.data_description` identifies the data.
     strong_augmentation: Name of the default strong augmentation, if the name is
       recorded; None for most tasks.
-    sites: Names of the sites that hold the images of clients; empty where this
+    sites: Names of the sites that hold the images of clients; empty if this
       machine has all images.
   """
 
@@ -136,12 +135,12 @@ class Task(settings.Settings, abc.ABC):
 
   @property
   def quick(self) -> Mapping[str, Any]:
-    """Defaults of `launch.demo` for a result within minutes, by setting."""
+    """Settings of `launch.demo` for a result within minutes, by name."""
     return {}
 
   def fill_in(self, task: ImageTask) -> 'Task':
     """Fills in the settings that depend on the images of the created task."""
-    del task  # Most have no such settings.
+    del task  # Most tasks have no such settings.
     return self
 
   @abc.abstractmethod
@@ -163,7 +162,7 @@ def load_test(part: Task, task: ImageTask) -> sources.LabeledImages:
 
 @contextlib.contextmanager
 def blame_data(part: settings.Settings, name: str) -> Iterator[None]:
-  """Turns a `DataError` into a SettingError, by default of setting `name`."""
+  """Turns a `DataError` into a SettingError, by default for setting `name`."""
   try:
     yield
   except data_errors.DataError as error:
@@ -173,7 +172,7 @@ def blame_data(part: settings.Settings, name: str) -> Iterator[None]:
 
 
 class WeakThenStrong(NamedTuple):
-  """The usual strong augmentation: `weak`, and then `strong`."""
+  """A strong augmentation: first `weak`, then `strong`."""
 
   weak: augmentation.Augmentation
   strong: augmentation.Augmentation
@@ -186,7 +185,7 @@ class WeakThenStrong(NamedTuple):
 weak_then_strong = WeakThenStrong
 
 
-# Builders of strong augmentations, which follow the weak one; or the builders'
+# Builders of strong augmentations, applied after weak augmentation; or their
 # names in `tff_semifl.augment`, whose modules are imported when chosen.
 AUGMENTATIONS = {
   'fedmatch': 'fedmatch_policy:build_fedmatch_rand_augment',
@@ -221,10 +220,10 @@ class StrongAugmentation(settings.Settings):
 
   strong_augmentation: str | None = settings.setting(
     None,
-    "RandAugment of SemiFL's code, of FixMatch, of its port to PyTorch, of"
-    ' FedMatch, or of KerasCV at a low magnitude. By default'
-    " SemiFL's, which leaves an image in seven blank; keras_cv_gentle for"
-    ' digits and image_folder, and fixmatch_pytorch for emnist.',
+    "RandAugment of SemiFL's code, of FixMatch, of its PyTorch version, of"
+    " FedMatch, or of KerasCV at a low magnitude. By default SemiFL's, which"
+    ' leaves one image in seven blank; keras_cv_gentle for digits and'
+    ' image_folder, and fixmatch_pytorch for emnist.',
     settings.one_of_or_outside(AUGMENTATIONS, _load_augmentation),
   )
 
@@ -232,10 +231,10 @@ class StrongAugmentation(settings.Settings):
     name = self.strong_augmentation
     if name is None:
       return task
-    kind = example_kinds.kind_of(task.image_shape)
+    kind = sources.kind_of(task.image_shape)
     if name not in AUGMENTATIONS:
       strong = _load_augmentation(name)
-    elif kind is example_kinds.IMAGES:
+    elif kind is sources.IMAGES:
       strong = build_augmentation(name)
     else:
       raise settings.SettingError(
@@ -256,9 +255,9 @@ class WeakAugmentation(settings.Settings):
 
   weak_augmentation: str | None = settings.setting(
     None,
-    'With none, no weak augmentation, neither alone nor before the strong one.'
-    ' By default that of the task: random shifts and, where mirror images are'
-    ' of the same class, flips.',
+    'Weak augmentation, alone and before strong augmentation; none turns it'
+    " off. By default the task's: random shifts and, if mirror images have the"
+    ' same class, flips.',
     settings.one_of('none'),
   )
 

@@ -25,10 +25,10 @@ def build(
   model: tf.keras.Model,
   **others: Any,
 ) -> _Built:
-  """The model as pure functions, and the process that trains it.
+  """The model as pure functions, and the process that trains the model.
 
-  Compiled by XLA if that is possible or demanded. `others` are further fields
-  of `Ingredients`.
+  XLA compiles both if possible or if the settings demand it. `others` are more
+  fields of `Ingredients`.
   """
   chosen = settings.model
   if not chosen.compiles:

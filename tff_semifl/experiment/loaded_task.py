@@ -3,12 +3,12 @@
 
 """Tasks of images or features in memory, and of folders of images.
 
-If clients have images of their own, pixel mean and standard deviation come from
-the server's images alone, so that they reveal nothing about clients' images.
-The strong augmentation is KerasCV's RandAugment at low magnitude, whose shifts
-scale with the image. SemiFL's augmentation shifts by 100 pixels at any size: it
-leaves one in seven images of up to 100 pixels blank. FixMatch's augmentation is
-made for images of 32 pixels and hardly changes larger images.
+If clients have their own images, pixel mean and standard deviation come only
+from the server's images, so that they reveal nothing about clients' images. The
+strong augmentation is KerasCV's RandAugment at low magnitude, whose shifts
+scale with the image. SemiFL's augmentation shifts by 100 pixels at any size,
+which leaves one in seven images of up to 100 pixels blank. FixMatch's
+augmentation is made for images of 32 pixels and hardly changes larger images.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,6 @@ import numpy as np
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.data import data_errors
-from tff_semifl.data import example_kinds
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
 from tff_semifl.data import own_images
@@ -34,15 +33,14 @@ from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
 from tff_semifl.models import wide_resnet
 
-# The largest weak shift is the image's size divided by this: 4 pixels of 32,
-# and 12 of 96, as in the papers.
+# The image's size divided by this is the largest shift in weak augmentation: 4
+# pixels of 32, and 12 of 96, as in the papers.
 _PADDING_SHARE = 8
-# Blocks in each group of the WideResNet. The paper's 28 layers have four blocks
-# in each of three groups, and 37 layers, for images of 96x96, four blocks in
-# each of four groups. Images of 128 pixels and more have five groups. At full
-# depth and width, five groups have 24 million weights, and a step of 10 images
-# of 224 pixels takes 12 seconds on a CPU. With half the blocks and half the
-# width there are 3 million weights, and the step takes less than 2 seconds.
+# Blocks in each group of the WideResNet, as in the paper: 28 layers have three
+# groups, and 37 layers, for images of 96x96, have four. Images of 128 pixels
+# and more have five groups, with half the blocks and half the width: 3 million
+# weights instead of 24 million. A step of 10 images of 224 pixels then takes
+# less than 2 seconds on a CPU instead of 12.
 _BLOCKS_PER_GROUP = 4
 _WIDTH = 2
 _MAX_WIDE_GROUPS = 4
@@ -64,7 +62,7 @@ def create_task(
   """Creates a task of images that are in memory.
 
   The description, by default from `describe`, has a digest of all images, so
-  that a run resumes on the same images only.
+  that a run resumes only on the same images.
   """
   pixel_mean, pixel_standard_deviation = sources.measure_pixels(
     data.train.images
@@ -88,8 +86,7 @@ def create_task(
     strong_augmentation=image_task.WeakThenStrong(
       weak_augmentation, keras_cv_policy.build_gentle_rand_augment()
     ),
-    # One layer of the stem, and in each group two layers for each block and one
-    # more.
+    # One layer for the stem; in each group, one layer and two for each block.
     model_depth=num_groups * (2 * _BLOCKS_PER_GROUP // shrinks_by + 1) + 1,
     model_width=_WIDTH // shrinks_by,
     num_labeled=len(data.train.labels),
@@ -138,13 +135,13 @@ def describe(
 ) -> str:
   """One line with the numbers of images and a digest of all images.
 
-  `changes` is the number of resized images before a comma, or empty.
+  `changes` is the number of resized images and a comma, or empty.
   """
   unlabeled, labels = data.unlabeled, data.unlabeled_labels
   shares, names = data.shares or (), ()
   everything = [slice(None)]
   if isinstance(unlabeled, sources.SiteImages):
-    # Of sites, only the names are known.
+    # Only the names of sites are known.
     names, unlabeled, shares = unlabeled.names, None, ()
   if unlabeled is None:
     unlabeled = data.train.images[:0]
@@ -153,7 +150,7 @@ def describe(
   digest = hashlib.sha256()
   for images, labels_of_images, indices in (
     (*data.train, everything),
-    # By client, since the digest must depend on the partition.
+    # By client, because the digest must depend on the partition.
     (unlabeled, labels, shares or everything),
     (*data.test, everything),
   ):
@@ -163,7 +160,7 @@ def describe(
     digest.update(labels_of_images.data)
   sizes = [len(share) for share in data.shares or ()]
   digest.update(repr((names or sizes, class_names)).encode())
-  kind = example_kinds.kind_of(data.train.images.shape[1:])
+  kind = sources.kind_of(data.train.images.shape[1:])
   of_clients = f'{len(unlabeled)} of {len(sizes)} clients'
   if names:
     of_clients = f'those of {", ".join(names)}'
@@ -184,10 +181,10 @@ def create_folder_task(
 ) -> image_task.ImageTask:
   """Creates the task of a folder of images; reads all images.
 
-  Without a folder `test`, a share of the server's images of each class is for
-  tests: evenly spaced among the sorted file names, whatever the seed. Clients'
+  Without a folder `test`, a share of the server's images of each class are test
+  images: evenly spaced among the sorted file names, for any seed. Clients'
   images above 1 GiB are kept in a file. Sites that hold clients' images are
-  clients in the sorted order of their names.
+  clients in the order of their names.
   """
   folder = pathlib.Path(root)
   if sites and os.path.exists(folder / 'clients'):
@@ -196,8 +193,8 @@ def create_folder_task(
       'sites',
     )
   has_test = os.path.exists(folder / 'test')
-  # Checked before any image is read, but only if `root` is such a folder;
-  # otherwise reading it gives the clearer error.
+  # Checked before any image is read, if `root` has the right structure;
+  # otherwise the error of reading is clearer.
   if os.path.isdir(folder / 'server') and has_test == (
     test_fraction is not None
   ):
@@ -219,7 +216,7 @@ def create_folder_task(
     unlabeled = sources.SiteImages(
       sorted(sites), found.labeled.images.shape[1:]
     )
-    # Each index stands for all images of a site.
+    # One index stands for all images of a site.
     shares = np.split(np.arange(len(sites)), len(sites))
   train, test, names = found.labeled, found.test, found.files
   if test is None:
@@ -298,6 +295,6 @@ def _hold_out(
       )
     positions = (np.arange(num_test) + 0.5) * len(indices) / num_test
     is_test[indices[positions.astype(np.int64)]] = True
-  # Stable, so that images keep their order; training images come first.
+  # A stable sort, so that images keep their order; training images come first.
   order = np.argsort(is_test, kind='stable')
   return order, np.count_nonzero(~is_test)

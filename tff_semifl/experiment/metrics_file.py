@@ -65,7 +65,7 @@ class MetricsFile(tff.program.ReleaseManager):
   async def release(
     self, value: tff.program.ReleasableStructure, key: int
   ) -> None:
-    """Writes a round's row, in place of rows of this round and of later ones.
+    """Writes a round's row, and removes rows of this and later rounds.
 
     The row is on the disk when this returns. NaN becomes an empty cell.
     """

@@ -21,7 +21,7 @@ Metrics = Mapping[str, np.ndarray]
 
 # The column of the round.
 KEY = 'round'
-# The name in `ClientMetrics.own`.
+# A name in `ClientMetrics.own`.
 HIGHEST_CONFIDENCE = 'highest_confidence'
 
 
@@ -37,16 +37,16 @@ class EvaluationMetrics(NamedTuple):
 
 
 class ServerMetrics(NamedTuple):
-  """Metrics of server training over all steps; NaN without a step."""
+  """Metrics of the server's training over all steps; NaN without steps."""
 
   loss: float
   accuracy: float
 
 
 class ClientMetrics(NamedTuple):
-  """Metrics of the round's clients, of docs/client_metrics.md.
+  """Metrics of the round's clients, as in docs/client_metrics.md.
 
-  NaN if not measured. `own` has further metrics of a system's clients, by name.
+  NaN if not measured. `own` has more metrics of a system's clients, by name.
   """
 
   loss: float
@@ -75,8 +75,8 @@ class RoundMetrics(NamedTuple):
     aggregator: Measurements of the aggregator, if any; `epsilon` is the privacy
       loss up to this round.
     validation: Metrics on the validation split; empty without one.
-    further: Metrics of the settings `metrics` and `keep_best`, by column, such
-      as `test/macro_f1`; these columns come last.
+    further: The metrics that the settings `metrics` and `keep_best` name, by
+      column, such as `test/macro_f1`; these columns come last.
   """
 
   test: EvaluationMetrics | tuple[()]
@@ -90,7 +90,7 @@ class RoundMetrics(NamedTuple):
 
   @property
   def evaluation(self) -> EvaluationMetrics:
-    """Metrics on the test images, or else on the validation split."""
+    """Metrics on the test images or, with a validation split, on that split."""
     return self.test or self.validation
 
 
@@ -110,7 +110,7 @@ def by_column(metrics: Any) -> dict[str, float]:
 
 
 def shortest(value: np.float32 | float) -> float:
-  """The float with the shortest decimal of the same float32, such as 0.03."""
+  """The float with the shortest decimal for a float32, such as 0.03."""
   return float(str(value))
 
 
@@ -158,9 +158,8 @@ def read_metrics(file: pathlib.Path) -> Metrics:
 class Results(NamedTuple):
   """The latest results of a run; round -1 and zeros before any round.
 
-  Accuracies, and the mean cross-entropy, are measured on the test images, or
-  else on the validation split. `minutes` is the duration of all rounds,
-  including those before an interruption.
+  Accuracies and mean cross-entropy are for the test images or the validation
+  split. `minutes` is the duration of all rounds, also before an interruption.
   """
 
   round_num: int = -1

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a trained model achieves on the images that it is evaluated on."""
+"""The results of a trained model on the test or validation images."""
 
 from collections.abc import Iterator
 import contextlib
@@ -21,7 +21,7 @@ from tff_semifl.files import durable_files
 from tff_semifl.models import functional
 
 _BATCH_SIZE = 500
-# Files in an experiment's folder.
+# The file of results in an experiment's folder.
 RESULT = 'result.txt'
 
 
@@ -80,7 +80,7 @@ def write_by_system(
   folder: pathlib.Path,
   kept: saved_experiment.TrainedModel,
 ) -> None:
-  """Writes the system's own description of the result, if it has one."""
+  """Writes the system's description of the result, if it has one."""
   metrics = metrics_table.read_metrics(folder / 'metrics.csv')
   lines = experiment.settings.system.describe_result(
     system_lib.Trained(
@@ -106,7 +106,7 @@ def read_by_system(folder: pathlib.Path) -> list[str]:
 
 
 def write_file(path: pathlib.Path, content: str) -> None:
-  """Writes a text file, which is complete or stays as it was."""
+  """Writes a text file atomically."""
   with durable_files.naming(path), durable_files.replacing(path) as file:
     file.write(content.encode())
 

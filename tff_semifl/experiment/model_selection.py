@@ -89,10 +89,10 @@ class Measurement:
 
 
 class Best(NamedTuple):
-  """The best evaluated round, which a checkpoint holds, and its model.
+  """The best evaluated round and its model, as part of checkpoints.
 
-  The first round with this value counts; -1 and NaN if there is none.
-  `num_since` counts the evaluations since then, or since training began.
+  Of equal rounds the first is best; round -1 and NaN if there is none.
+  `num_since` counts the evaluations since that round, or since training began.
   """
 
   value: float = math.nan
@@ -138,28 +138,28 @@ def _is_column(value: str) -> bool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelSelection(settings.Settings):
-  """Which round's model is exported, and when training stops early."""
+  """The choice of the round whose model is exported, and early stopping."""
 
   # Settings that may change when a run is resumed.
   may_change = ('stop_after',)
 
   keep_best: str | None = settings.setting(
     None,
-    'Export the model of the evaluated round with the best value of a metric of'
-    ' --metrics or loss, such as validation/macro_f1 or validation/recall/cat,'
-    ' and not of the last round. Needs --num_validation; test/macro_f1 lets the'
-    ' test images choose, and the model card says so.',
+    'Export the model of the evaluated round with the best value of a metric,'
+    ' instead of the last round: one of --metrics or loss, such as'
+    ' validation/macro_f1 or validation/recall/cat. Needs --num_validation;'
+    ' with test/macro_f1 the test images choose, and the model card says so.',
     settings.Values('validation/METRIC or test/METRIC', _is_column),
   )
   stop_after: int | None = settings.setting(
     None,
-    'End training after so many evaluations without gain of --keep_best. It may'
-    ' be larger when a run is resumed.',
+    'Number of evaluations without improvement of --keep_best after which'
+    ' training ends. It may be larger when a run is resumed.',
     settings.AT_LEAST_1,
   )
 
   def check(self, *, validates: bool, can_validate: bool) -> None:
-    """Checks that models are evaluated on the images that choose the round.
+    """Checks that the metric of `keep_best` is for the evaluated images.
 
     `can_validate` says whether the system has a setting for a validation split.
     """
@@ -168,7 +168,7 @@ class ModelSelection(settings.Settings):
         raise settings.SettingError(
           'stop_after',
           self.stop_after,
-          'needs keep_best, validation/macro_f1 say: the metric to gain',
+          'needs keep_best, the metric to improve, such as validation/macro_f1',
         )
       return
     kind, _, metric = self.keep_best.partition('/')
@@ -179,7 +179,7 @@ class ModelSelection(settings.Settings):
         f'with num_validation nothing is tested; name validation/{metric}'
       )
     elif can_validate:
-      reason = 'needs num_validation, so many labeled images to choose by'
+      reason = 'needs num_validation, the number of images for the choice'
     else:
       reason = (
         'this system has no labels to validate on; it can only be'
@@ -193,7 +193,7 @@ class ModelSelection(settings.Settings):
     class_names: Sequence[str],
     labels: np.ndarray,
   ) -> Measurement:
-    """Computes the metrics of the settings `metrics` and `keep_best`."""
+    """Creates the measurement of the settings `metrics` and `keep_best`."""
     found = Measurement(metrics, class_names, labels)
     name = (self.keep_best or '').partition('/')[2]
     if not name or name in found.directions:
@@ -212,7 +212,7 @@ class ModelSelection(settings.Settings):
       ) from error
 
   def create_choice(self, found: Measurement) -> ModelChoice | None:
-    """How the model to export is chosen; None for the last round's model."""
+    """The choice of the model to export; None for the last round's model."""
     if self.keep_best is None:
       return None
     kind, _, column = self.keep_best.partition('/')

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.data import example_kinds
+from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
 from tff_semifl.models import features
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import model_checks
 from tff_semifl.settings import references
 
-# A network's function in `tff_semifl.models`, imported when it is created.
+# The functions of networks in `tff_semifl.models`, imported when needed.
 _FUNCTIONS = references.Options(
   f'{__name__.partition(".")[0]}.models',
   {
@@ -45,16 +45,15 @@ class Model(settings.Settings, abc.ABC):
   """Base class of models.
 
   Attributes:
-    has_static_batch_norm: None if this must be found in the created model.
+    has_static_batch_norm: Whether the model has static batch normalization;
+      None if only the created model shows it.
     takes: The kinds of examples that the model takes.
-    trained: The name of the part that is trained; None for the whole model.
+    trained: The name of the trained part; None for the whole model.
     may_change: Names of settings that may change when a run is resumed.
   """
 
   has_static_batch_norm: ClassVar[bool | None] = False
-  takes: ClassVar[tuple[example_kinds.ExampleKind, ...]] = (
-    example_kinds.IMAGES,
-  )
+  takes: ClassVar[tuple[sources.ExampleKind, ...]] = (sources.IMAGES,)
   trained: ClassVar[str | None] = None
   may_change: ClassVar[tuple[str, ...]] = ()
 
@@ -64,7 +63,7 @@ class Model(settings.Settings, abc.ABC):
     return {}
 
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
-    """Creates the task that the model is trained on: images, or features."""
+    """Creates the task for the model's training, of images or features."""
     return part.create()
 
   def to_export(
@@ -76,7 +75,7 @@ class Model(settings.Settings, abc.ABC):
 
   def check_takes(self, task: image_task.ImageTask) -> None:
     """Checks that the model takes the examples of a task."""
-    kind = example_kinds.kind_of(task.image_shape)
+    kind = sources.kind_of(task.image_shape)
     if kind not in self.takes:
       raise ValueError(
         f'takes {self.takes[0].name}, but the task has {kind.name}; choose'
@@ -90,7 +89,7 @@ class Model(settings.Settings, abc.ABC):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Network(Model):
-  """A network of this package; `reference` is its name."""
+  """A network of this package with the name `reference`."""
 
   reference: str
 
@@ -115,8 +114,8 @@ class Normalized(Model):
 
   normalization: str = settings.setting(
     'static_batch',
-    "SemiFL's static batch normalization, or group normalization, which needs"
-    ' no statistics of batches.',
+    "SemiFL's static batch normalization, or group normalization, which does"
+    ' not use batch statistics.',
     settings.one_of('group', 'static_batch'),
   )
 
@@ -145,13 +144,14 @@ class WideResNet(NormalizedNetwork):
   reference: str = 'wide_resnet'
   model_depth: int | None = settings.setting(
     None,
-    'Depth of the model. By default that of the task: 7 for digits and 28 for'
-    ' cifar10, say.',
+    'Depth of the model. The default depends on the task, such as 7 for digits'
+    ' and 28 for cifar10.',
     settings.AT_LEAST_1,
   )
   model_width: int | None = settings.setting(
     None,
-    'Width of the model. By default that of the task: 2, but 8 for cifar100.',
+    'Width of the model. The default depends on the task: 8 for cifar100,'
+    ' otherwise 2.',
     settings.AT_LEAST_1,
   )
 
@@ -169,10 +169,10 @@ class WideResNet(NormalizedNetwork):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FunctionModel(Normalized):
-  """A model of a user's function, `reference` is 'package.module:NAME'."""
+  """A model from a user's function; `reference` is 'package.module:NAME'."""
 
   has_static_batch_norm = None
-  takes = (example_kinds.IMAGES, example_kinds.FEATURES)
+  takes = (sources.IMAGES, sources.FEATURES)
 
   reference: str
   function: CreateModel
@@ -223,12 +223,12 @@ def _call(
 class Linear(Model):
   """One dense layer on standardized features or pixels."""
 
-  takes = (example_kinds.FEATURES, example_kinds.IMAGES)
+  takes = (sources.FEATURES, sources.IMAGES)
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task; initial weights are zero."""
-    del seed  # Nothing is drawn.
-    unit = example_kinds.kind_of(task.image_shape).unit
+    del seed  # The initial weights are zero.
+    unit = sources.kind_of(task.image_shape).unit
     return features.create_linear(
       task.image_shape,
       task.num_classes,

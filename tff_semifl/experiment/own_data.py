@@ -12,7 +12,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.data import example_kinds
 from tff_semifl.data import own_images
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
@@ -33,9 +32,9 @@ def own_data(
 ) -> image_task.ImageTask:
   """Creates a task of images, or of feature vectors, that are in memory.
 
-  Images are arrays [images, height, width, channels], gray ones without the
-  last axis too, sequences of images, or anything that NumPy makes such an array
-  of: integers in 0..255, or floats in 0..255 or 0..1. Feature vectors are
+  Images are arrays [images, height, width, channels], sequences of images, or
+  other values that NumPy converts to such arrays: integers in 0..255, or floats
+  in 0..255 or 0..1. Gray images may lack the last axis. Feature vectors are
   arrays of floats [number, features]. Labels are integers or strings [images]
   or [images, 1], or one-hot [images, classes].
 
@@ -43,16 +42,16 @@ def own_data(
 
   *   `clients`: the images of each client. The server has all of `train`.
   *   `num_labeled`: the server has that many images of `train`, equally many of
-      each class. The other images lose their labels, and with `unlabeled`, if
+      each class. The other images lose their labels. These and `unlabeled`, if
       given, are partitioned by the settings `num_clients` and `partition`.
-  *   No argument, for systems whose clients have labels, as in
+  *   No argument, for systems whose clients have labels, such as
       `supervised_fedavg`: `train` is partitioned among clients. Other systems
       then need the setting `num_labeled`.
 
   Args:
     train: Labeled images: (images, labels), a mapping with 'image' and 'label',
       or a `tf.data.Dataset` of pairs or such mappings, batched or not.
-    test: Labeled images to evaluate on, in the same forms.
+    test: Labeled images for evaluation, in the same forms.
     clients: Images by client, as arrays or datasets, in a sequence or a
       mapping, or a `tff.simulation.datasets.ClientData`. Labels in datasets are
       ignored.
@@ -107,7 +106,7 @@ def own_data(
       )
     pool = own_images.convert_examples('unlabeled', unlabeled)
   shape = train_images.shape[1:]
-  kind = example_kinds.kind_of(shape)
+  kind = sources.kind_of(shape)
   for field, images in (
     ('test', test_images),
     ('unlabeled' if clients is None else 'clients', pool),
@@ -115,7 +114,7 @@ def own_data(
     if images is not None and images.shape[1:] != shape:
       found = images.shape[1:]
       raise ValueError(
-        f'{field}: found {example_kinds.kind_of(found).name} of shape {found};'
+        f'{field}: found {sources.kind_of(found).name} of shape {found};'
         f' those of train are {shape}; give all of one shape'
       )
   data = sources.TaskData(
@@ -128,7 +127,7 @@ def own_data(
     unlabeled_labels=unlabeled_labels,
     client_names=client_names,
   )
-  if kind is example_kinds.FEATURES:
+  if kind is sources.FEATURES:
     own_images.check_server_features('train', train_images)
     task = loaded_task.create_feature_task(data, class_names)
   else:
@@ -176,7 +175,7 @@ def concatenate(
   if arrays[0].ndim == 2:
     images = np.concatenate(arrays)
   else:
-    # All arrays at once: the brightest image of all clients tells the scale.
+    # All arrays together: the brightest image of all clients shows the scale.
     own_images.check_scales(fields, arrays)
     images = own_images.convert(field, np.concatenate(arrays))
   shares = np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
@@ -238,10 +237,8 @@ class OwnTask(image_task.Task):
   def usual(self) -> Mapping[str, Any]:
     if self.prepared is None:
       return {}
-    kind = example_kinds.kind_of(self.prepared.image_shape)
-    return (
-      loaded_task.USUAL_OF_FEATURES if kind is example_kinds.FEATURES else {}
-    )
+    kind = sources.kind_of(self.prepared.image_shape)
+    return loaded_task.USUAL_OF_FEATURES if kind is sources.FEATURES else {}
 
   def create(self) -> image_task.ImageTask:
     if self.prepared is None:
@@ -252,7 +249,7 @@ class OwnTask(image_task.Task):
 
 
 def create_part(task: image_task.ImageTask) -> OwnTask:
-  """The settings part of a task that a Python program has made.
+  """The settings for a task that a Python program has made.
 
   A description with a digest of the images is added if there is none, so that
   no run resumes on other images.

@@ -17,7 +17,7 @@ from tff_semifl.settings import references
 
 
 class Partition(settings.Settings, abc.ABC):
-  """Base class of partitions; `name` is the value of the setting."""
+  """Base class of partitions; the setting `partition` has the value `name`."""
 
   name: ClassVar[str]
 
@@ -25,7 +25,7 @@ class Partition(settings.Settings, abc.ABC):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """The int64 indices of each client's images, by true classes."""
+    """The int64 indices of each client's images, given the true classes."""
 
   def __str__(self) -> str:
     """The part of an experiment's default name."""
@@ -94,7 +94,7 @@ class MainClasses(Partition):
   name = 'main_classes'
   skew: float = settings.setting(
     0.4,
-    'R of Zhang et al., equation 8: from 0, IID, to 1, main classes alone.',
+    'R of Zhang et al., equation 8: from 0, IID, to 1, only main classes.',
     settings.FRACTION,
   )
 
@@ -153,7 +153,7 @@ class Clients(settings.Settings):
   """The number of clients, and the partition among clients."""
 
   num_clients: int = settings.setting(
-    100, 'Clients in all.', settings.AT_LEAST_1
+    100, 'Total number of clients.', settings.AT_LEAST_1
   )
   partition: Partition = settings.choice(
     PARTITIONS,
@@ -168,7 +168,7 @@ class Clients(settings.Settings):
   def split(
     self, labels: np.ndarray, num_classes: int, seed: int
   ) -> Sequence[np.ndarray]:
-    # Any of several numbers may be wrong; the message says which.
+    # One of several settings may be wrong; the message says which.
     with settings.blame('partition', self.partition.name):
       shares = self.partition.split(labels, num_classes, self.num_clients, seed)
       partition.check_shares(shares, len(labels))

@@ -5,13 +5,13 @@
 
 `presets.csv` has a row for each cell: settings, rows of `preset_bases.csv` with
 shared settings, the paper's accuracy, and the table or figure. All settings
-that a paper or its code states are listed, since defaults may change.
+that a paper or its code states are listed, because defaults may change.
 
-Accuracies in SemiFL's paper are the best of all rounds, with mean and
-population standard deviation over seeds 0 to 3. Table 2 of SemiFL has no
-deviations; its rows of centralized methods come from the FixMatch paper.
-Accuracies of Zhang et al. come from one run, of a round that the paper does not
-name. Accuracies of (FL)^2 are mean and standard deviation of three seeds.
+Accuracies of SemiFL are the best of all rounds: mean and population standard
+deviation over seeds 0 to 3. Table 2 of SemiFL has no deviations; its rows of
+centralized methods come from the FixMatch paper. Accuracies of Zhang et al.
+come from one run, in a round that the paper does not name. Accuracies of (FL)^2
+are mean and standard deviation of three seeds.
 """
 
 from collections.abc import Mapping
@@ -43,8 +43,8 @@ class PaperAccuracy(NamedTuple):
 class Preset(NamedTuple):
   """The settings of a cell of a table or figure.
 
-  The name is 'system/name'. `paper` is None if the paper gives no number.
-  `cell` names the tables and figures that contain the cell.
+  The name is 'system/name'. `paper` is None if the paper states no number.
+  `cell` names the tables and figures with this cell.
   """
 
   name: str

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Progress of training: terminal, `log.txt` and TensorBoard."""
+"""Shows the progress of training in the terminal, `log.txt` and TensorBoard."""
 
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
@@ -23,7 +23,7 @@ _T = TypeVar('_T')
 
 
 def is_quiet() -> bool:
-  """Whether absl's --verbosity hides progress, as a number below 0 does."""
+  """Whether progress is hidden, by a --verbosity of absl below 0."""
   flag = flags.FLAGS['verbosity']
   return bool(flag.present) and flag.value < 0
 
@@ -43,7 +43,7 @@ def follow(label: str, steps: Sequence[_T]) -> Iterator[_T]:
 def describe_round(
   round_num: int, total_rounds: int, metrics: metrics_table.RoundMetrics
 ) -> str:
-  """One line with accuracy, and the ratio of pseudo-labels trained on."""
+  """One line with the accuracy and the ratio of used pseudo-labels."""
   kind = 'validation accuracy' if metrics.validation else 'accuracy'
   accuracy = metrics.evaluation.accuracy
   text = f'round {round_num}/{total_rounds}, {kind} {accuracy:.1%}'
@@ -54,7 +54,7 @@ def describe_round(
 
 
 class Display(contextlib.AbstractContextManager):
-  """Lines on standard error; in a terminal, rounds update one line."""
+  """Shows lines on standard error; in a terminal, rounds update one line."""
 
   def __init__(self, label: str, total_rounds: int):
     self._label = label
@@ -66,7 +66,7 @@ class Display(contextlib.AbstractContextManager):
       self._bar.close()
 
   def show(self, text: str, next_round: int | None = None) -> None:
-    """Shows a line; with `next_round`, the line of the round before."""
+    """Shows a line; with `next_round`, the progress before that round."""
     text = f'{self._label}: {text}'
     if next_round is None or not sys.stderr.isatty():
       tqdm.tqdm.write(text, file=sys.stderr)
@@ -96,10 +96,10 @@ def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
   )
 
   def write(text, level=logging.INFO):
-    # Not through a logger, whose level might suppress the line.
+    # A logger's level might suppress the line.
     handler.handle(logging.LogRecord('', level, '', 0, text, None, None))
 
-  # The logger that `absl.logging` writes to.
+  # The logger of `absl.logging`.
   logger = logging.getLogger('absl')
   logger.addHandler(handler)
   try:
@@ -109,7 +109,7 @@ def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
     if isinstance(error, KeyboardInterrupt):
       # An interrupt may name its signal.
       what = str(error) or 'an interrupt'
-    # An error from writing would hide the pending error.
+    # An error in writing would hide the pending error.
     with contextlib.suppress(durable_files.OutputError):
       write(f'ended by {what}', logging.ERROR)
     raise
@@ -124,14 +124,14 @@ class LogHandler(logging.FileHandler):
 
   def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
     with durable_files.naming(pathlib.Path(self.baseFilename)):
-      # Raises the error that is being handled.
+      # The error that is being handled.
       raise
 
 
 class TensorBoardLog(tff.program.ReleaseManager):
   """Writes the measured metrics of evaluated rounds for TensorBoard.
 
-  TFF's manager flushes every two minutes, and writes NaN too.
+  TFF's manager flushes only every two minutes, and also writes NaN.
   """
 
   def __init__(self, folder: pathlib.Path):

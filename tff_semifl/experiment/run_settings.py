@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings of a run that do not change what is computed.
+"""Settings of a run that do not affect the trained model.
 
 These settings may change when a run is resumed.
 """
@@ -23,49 +23,50 @@ from tff_semifl.settings import references
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunSettings(settings.Settings):
-  """Evaluations and results of a run."""
+  """Settings of evaluations and results of a run."""
 
   output_dir: str = settings.setting(
     'results', 'Folder for the folders of all experiments.'
   )
   experiment_name: str | None = settings.setting(
     None,
-    'Name of the folder. By default made of system, task, labels, partition and'
-    ' seed. A folder with the same experiment is resumed, one with another is'
-    ' refused.',
+    "Name of the experiment's folder. By default made of system, task, labels,"
+    ' partition and seed. A run resumes if the folder has the same experiment;'
+    ' another experiment is an error.',
     settings.FOLDER_NAME,
   )
   rounds_per_evaluation: int = settings.setting(
     1,
-    'After how many rounds, and after the last, the model is evaluated, a row'
-    ' is written and all is saved. An interruption costs the rounds since.',
+    'Rounds from one evaluation to the next; the last round is also evaluated.'
+    ' Each evaluation writes a row and saves the state: an interruption loses'
+    ' only the rounds since then.',
     settings.AT_LEAST_1,
   )
   metrics: tuple[str, ...] = settings.setting(
     (),
-    'Comma-separated further metrics, columns of metrics.csv:'
+    'Comma-separated additional metrics, columns of metrics.csv:'
     ' balanced_accuracy, macro_f1, recall and precision of each class, auc,'
     ' ece, nll, brier, top_K, or package.module:NAME, a function of labels and'
     ' logits.',
   )
   client_accuracy: bool | None = settings.setting(
     None,
-    'Whether to measure the exported model on the images of each client by'
-    ' labels that only measure: the table client_accuracy.csv, and a line on'
+    "Whether to measure the exported model on each client's images, whose"
+    ' labels are only for this: the table client_accuracy.csv, and a line on'
     ' the spread and the worst tenth. By default with --client_test_fraction.',
   )
   share_prior: bool | None = settings.setting(
     None,
-    "Whether to pass over clients' images once after training, for a prior with"
-    ' which the exported model adapts to the class shares of a site;'
-    ' client_priors has the prior without the pass, which only compares images.'
-    ' By default for systems with clients and with labels at the server, but'
-    ' not with differential privacy, which does not cover the pass, nor with'
-    ' --sites, which would send sums once more.',
+    "Whether one pass over clients' images after training estimates a prior"
+    ' with which the exported model adapts to the class shares of a site.'
+    ' client_priors has the prior already; then the pass only describes the'
+    " clients' images. By default for systems with clients and with labels at"
+    ' the server, but not with differential privacy, which does not cover the'
+    ' pass, nor with --sites, which would send additional sums.',
   )
   tensorboard: bool = settings.setting(
     True,
-    "Whether to write metrics for TensorBoard too, in the experiment's folder"
+    "Whether to also write metrics for TensorBoard, in the experiment's folder"
     ' logdir.',
   )
   release_managers: tuple[str, ...] = settings.setting(
@@ -78,7 +79,7 @@ class RunSettings(settings.Settings):
   def fill_in(
     self, experiment: experiment_settings.ExperimentSettings
   ) -> 'RunSettings':
-    """Fills in the name and what is measured, given filled-in settings."""
+    """Fills in the name and the measurements, given filled-in settings."""
     settings.check_names(experiment, _OWNERS)
     for name in self.release_managers:
       _load_manager(name)
@@ -128,7 +129,7 @@ class RunSettings(settings.Settings):
     return pathlib.Path(self.output_dir) / self.experiment_name
 
 
-# The owners of settings that affect how an experiment runs, not its results.
+# The classes of settings that affect the run of an experiment, not its results.
 _OWNERS = settings.all_owners(RunSettings()) | settings.all_owners(
   runtimes.ChosenRuntime()
 )

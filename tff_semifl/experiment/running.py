@@ -29,7 +29,7 @@ from tff_semifl.export import saved_model
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
 
-# Errors whose message suffices, without a traceback.
+# Errors whose message suffices without a traceback.
 _PLAIN = (
   durable_files.OutputError,
   runtime.NotPortableError,
@@ -52,7 +52,7 @@ def run(
   Args:
     experiment: The experiment.
     folder: The folder of the results.
-    quiet: Whether to show no progress on standard error.
+    quiet: Whether to hide progress on standard error.
 
   Returns:
     The state after the last round. With the setting `keep_best`, the exported
@@ -63,8 +63,8 @@ def run(
     training.TrainingDivergedError: If training diverges.
     durable_files.OutputError: If the folder is no longer writable, or contains
       a damaged file.
-    Exception: Any error of a method, with notes that name client, round and
-      the file of the traceback.
+    Exception: Errors of a method, with notes that name client, round and the
+      file of the traceback.
   """
   with _noting_log(folder):
     final = _train(experiment, folder, quiet)
@@ -77,7 +77,7 @@ def run(
     prior = site_shares.read(folder.path)
   else:
     prior = site_shares.find_and_write(experiment, folder.path, kept)
-  # Exports in other formats or with other settings are kept.
+  # Exports in other formats, or with other settings, are kept.
   if not folder.has_export:
     with (
       durable_files.naming(folder.export_path),
@@ -221,7 +221,7 @@ class Observer:
       round_num, self._experiment.total_rounds, metrics
     )
     self._show(text, round_num + 1)
-    # Last, so that warnings follow the line of their round.
+    # Warnings follow the line of their round.
     self._warnings.check_round(round_num, metrics)
 
   def end(self, final: training.ProgramState) -> None:
@@ -237,11 +237,11 @@ class Observer:
 
 @contextlib.contextmanager
 def _own_event_loop() -> Iterator[asyncio.AbstractEventLoop]:
-  """Yields an event loop, even where another one runs, as in Jupyter."""
+  """Yields an event loop, even if another loop runs, as in Jupyter."""
   outer = asyncio._get_running_loop()
   asyncio._set_running_loop(None)
   try:
-    # Not `asyncio.run`, which would delay an interrupt until the round ends.
+    # `asyncio.run` would delay an interrupt until the round ends.
     with contextlib.closing(asyncio.new_event_loop()) as loop:
       yield loop
   finally:

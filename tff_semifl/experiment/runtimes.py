@@ -20,8 +20,8 @@ from tff_semifl.runtime.ray import options as ray_options
 _RESUMES = 'the same command goes on from the last complete round'
 
 
-# 32 images of 32x32. On two cores, such a batch takes as long with one thread
-# as with two (docs/benchmarks.md).
+# 32 images of 32x32 pixels. On two cores, such a batch takes as long with one
+# thread as with two threads (docs/benchmarks.md).
 _FEW_PIXELS = 32 * 32 * 32
 _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
 
@@ -41,17 +41,17 @@ class Threads(settings.Settings):
   max_concurrent_clients: int | None = settings.setting(
     None,
     'Clients that train at the same time. By default one for each GPU, else'
-    ' cores divided by threads per operation.'
-    ' Results do not depend on it.',
+    ' cores divided by threads per operation. Results do not depend on this'
+    ' number.',
     settings.AT_LEAST_1,
   )
   threads_per_operation: int | None = settings.setting(
     None,
-    'CPU threads of one operation. By default as many as cores; but in process,'
-    ' without a GPU, 1 in client updates where batches have at most the pixels'
-    ' of 32 images of 32x32, and 1 everywhere if all batches are so small. With'
-    ' 1 thread, small batches train faster, and the last digits of numbers do'
-    ' not depend on the number of cores.',
+    'CPU threads of one operation. By default the number of cores. In process'
+    ' and without a GPU, the default is 1 in client updates if batches have at'
+    ' most the pixels of 32 images of 32x32, and 1 everywhere if all batches'
+    ' are this small. With 1 thread, small batches train faster, and the last'
+    ' digits of numbers do not depend on the number of cores.',
     settings.AT_LEAST_1,
   )
 
@@ -75,7 +75,7 @@ class Runtime(settings.Settings, abc.ABC):
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    """Makes this the runtime of the `with` block.
+    """A context in which this is the runtime.
 
     `federation` has the sites that hold clients' images; None without sites.
     """
@@ -100,8 +100,8 @@ class Runtime(settings.Settings, abc.ABC):
 class InProcess(Runtime):
   """TensorFlow in this process.
 
-  `client_threads` are CPU threads of one operation in client updates, None for
-  those of all operations; `limit_threads` sets them.
+  `client_threads` is the number of CPU threads per operation in client updates,
+  set by `limit_threads`; None for the same number as other operations.
   """
 
   client_threads: int | None = None
@@ -135,7 +135,7 @@ class InProcess(Runtime):
 
   @property
   def num_clients(self) -> int | None:
-    """Concurrent clients; None for one per device."""
+    """The number of concurrent clients; None for one per device."""
     threads = self.client_threads or self.threads.threads_per_operation
     if (
       self.threads.max_concurrent_clients is not None
@@ -148,7 +148,7 @@ class InProcess(Runtime):
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    del federation  # It has none.
+    del federation  # This runtime has no sites.
     return runtime.simulation_context(
       max_concurrent_clients=self.num_clients,
       client_threads_per_operation=self.client_threads,
@@ -157,12 +157,12 @@ class InProcess(Runtime):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Native(Runtime):
-  """A worker process of TFF's, to check the other runtimes against."""
+  """TFF's worker process, to check the other runtimes."""
 
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    del federation  # It has none.
+    del federation  # This runtime has no sites.
     if self.threads.threads_per_operation is not None:
       os.environ[_VARIABLE] = str(self.threads.threads_per_operation)
     return runtime.native_context(self.threads.max_concurrent_clients)
@@ -174,25 +174,25 @@ class Ray(Runtime):
 
   ray_address: str | None = settings.setting(
     None,
-    'The Ray cluster to join, as host:port, or auto for the one that this'
-    ' machine belongs to. By default the program starts a cluster on this'
-    ' machine for itself alone.',
+    'The Ray cluster to join, as host:port, or auto for the cluster of this'
+    ' machine. By default the program starts its own cluster on this machine.',
   )
   gpus_per_client: float = settings.setting(
     1.0,
-    'GPUs for each client that works: with 0.5 two clients share one. Where'
-    ' there are no GPUs, a client has the cores of --threads_per_operation.',
+    'GPUs for each working client; with 0.5 two clients share a GPU. Without'
+    ' GPUs, a client has the cores of --threads_per_operation.',
     settings.ABOVE_0,
   )
   actor_silence_seconds: float = settings.setting(
     60.0,
-    'A process that answers nothing for so long is lost: others do its work.',
+    'Seconds without an answer after which a process counts as lost, and other'
+    ' processes repeat its work.',
     settings.at_least(1),
   )
   client_seconds: float | None = settings.setting(
     None,
-    'A process that needs longer than this for one client is lost, even if it'
-    ' answers. By default it may take as long as it likes.',
+    'Seconds for one client after which a process counts as lost, even if it'
+    ' answers. By default no limit.',
     settings.at_least(1),
   )
 
@@ -244,8 +244,8 @@ class ChosenRuntime(settings.Settings):
   runtime: Runtime = settings.choice(
     {'in_process': InProcess(), 'native': Native(), 'ray': Ray()},
     'in_process',
-    'What runs the computations: in_process, the TensorFlow of this program;'
-    ' ray, processes of a Ray cluster, here or on many machines; native, a'
-    " worker process of TFF's on the CPU, to check the others against, with at"
-    ' most 100 MiB of images for the server and for each client.',
+    'Runtime of the computations: in_process, the TensorFlow of this program;'
+    ' ray, processes of a Ray cluster, on this machine or many machines;'
+    " native, TFF's worker process on the CPU, to check the other runtimes,"
+    ' with at most 100 MiB of images for the server and for each client.',
   )

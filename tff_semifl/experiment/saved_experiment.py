@@ -24,7 +24,7 @@ from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
 from tff_semifl.models import functional
 
-# Recorded for all systems, as a setting or derived from other settings.
+# Settings that are recorded for all systems, perhaps derived from others.
 _OF_ALL = {'task', 'total_rounds', 'dry_run', *experiment_settings.SIZES}
 
 
@@ -35,7 +35,7 @@ class SavedExperimentError(Exception):
 class Choice(NamedTuple):
   """How the round of the kept model was chosen.
 
-  `metric` is the column of the selecting metric, None for the last round. If it
+  `metric` is the column of the metric, None for the last round. If the metric
   was NaN in all rounds, `value` is NaN and the last round was chosen.
   """
 
@@ -54,7 +54,7 @@ class Choice(NamedTuple):
     return self.is_best and self.metric.startswith('test/')
 
   def describe(self) -> str:
-    """Why this round was chosen: text to follow the round's number."""
+    """The reason for this round, as text to follow the round's number."""
     if self.metric is None:
       return 'the last'
     if not self.is_best:
@@ -68,8 +68,8 @@ class Choice(NamedTuple):
 class TrainedModel(NamedTuple):
   """The model that a run keeps: the best model, or the newest checkpoint's.
 
-  `accuracy` is that after its round, and `best_accuracy` the highest of all
-  rounds. `frozen_weights` are not trained; None if none were saved.
+  `accuracy` is the accuracy after its round, `best_accuracy` the highest of all
+  rounds. `frozen_weights` is None if none were saved.
   """
 
   weights: functional.ModelWeights
@@ -101,7 +101,7 @@ def read_hparams(folder: pathlib.Path) -> hparams_file.Hparams:
 def read_trained_model(folder: pathlib.Path) -> TrainedModel:
   """Reads the model that a run keeps, and its results.
 
-  The newest intact checkpoint has the model, the last or the best. Raises a
+  The model, the last or the best, is in the newest intact checkpoint. Raises a
   SavedExperimentError without a checkpoint, and an OutputError if a file is
   damaged.
   """
@@ -158,7 +158,7 @@ def restore(
   """
   values = {**hparams.flags, **instead}
   try:
-    # Settings that do not exist are reported below, with another remedy.
+    # Unknown settings are reported below, with another remedy.
     experiment = _create(hparams.system, values)
   except settings_lib.SettingError as error:
     raise SavedExperimentError(
@@ -179,7 +179,7 @@ def restore(
         f' one has not: {name}={value}'
       )
   found, recorded = experiment.identify(), hparams.parts or {}
-  # The system is not compared, since the model is already trained.
+  # The system is not compared, because the model is already trained.
   for name in {'task', 'model'} & recorded.keys():
     difference = hparams_file.find_other_part(recorded[name], found[name], name)
     if difference is not None:
@@ -201,7 +201,7 @@ def find_changes(
 
   def find_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     created = settings_lib.as_dict(_create(hparams.system, values))
-    # Converts values as JSON does.
+    # JSON converts some values.
     return json.loads(json.dumps(created))
 
   # The chosen parts determine which settings exist, and their defaults.

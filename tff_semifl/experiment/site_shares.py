@@ -3,9 +3,9 @@
 
 """The prior of clients' class shares, once training has ended.
 
-A system may have estimated the prior in training. If not, one pass over clients
-does, in the context of training, where clients' images are: on this machine,
-with workers or at sites. Only sums over clients reach the server.
+A system may estimate the prior in training. Otherwise one pass over clients
+estimates it, in the runtime of training: on this machine, in a cluster or at
+sites. Only sums over clients reach the server.
 """
 
 import pathlib
@@ -24,7 +24,7 @@ from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 
-# More clients hardly change the prior.
+# More clients would hardly change the prior.
 MOST_CLIENTS = 200
 
 
@@ -54,9 +54,9 @@ def find_prior(
   folder: pathlib.Path,
   kept: saved_experiment.TrainedModel,
 ) -> share_prior.SharePrior | None:
-  """The prior of training, or else of a pass; None without either.
+  """The prior from training, else from a pass over clients, else None.
 
-  After training with a prior, a pass only tells what clients' images are like.
+  After training with a prior, a pass only adds moments of images.
   """
   system = experiment.settings.system
   if not (experiment.run.share_prior or system.estimates_class_shares):
@@ -83,8 +83,7 @@ def find_and_write(
 ) -> share_prior.SharePrior | None:
   """Finds the prior, and writes its file.
 
-  Where it cannot be estimated, the trained model is still exported: there is a
-  warning, and no file.
+  If the prior cannot be estimated, there is a warning and no file.
   """
   path = folder / share_prior.NAME
   prior = None
@@ -94,7 +93,7 @@ def find_and_write(
     logging.warning('%s: no prior of class shares: %s', folder.name, error)
   with durable_files.naming(path):
     if prior is None:
-      # Of a run that had fewer rounds.
+      # The file may come from a run with fewer rounds.
       path.unlink(missing_ok=True)
       return None
     with durable_files.replacing(path) as file:
@@ -116,7 +115,7 @@ def read(folder: pathlib.Path) -> share_prior.SharePrior | None:
 
 
 def describe(prior: share_prior.SharePrior) -> str:
-  """One line on whether sites have class shares of their own."""
+  """One line on whether class shares differ between sites."""
   if not prior.clients_differ:
     return (
       f'clients have about the same class shares (evidence {prior.evidence:.3f}'

@@ -1,11 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Decides when and from which images static batch statistics are computed.
+"""Decides when static batch statistics are computed, and from which images.
 
-Rounds compute the statistics if clients label with the received model and
-`batch_norm_statistics` is `server`. Otherwise a pass between rounds does: after
-each round if clients label with the received model, else only for evaluations.
+If `batch_norm_statistics` is `server` and clients label with the received
+model, rounds compute the statistics. Otherwise a pass between rounds computes
+them: after each round if clients label with the received model, else for
+evaluations.
 """
 
 import dataclasses
@@ -26,8 +27,8 @@ from tff_semifl.models import functional
 class StatisticsPass(NamedTuple):
   """Batch normalization statistics that are computed between rounds.
 
-  `computation` is `(<W@SERVER, data> -> W@SERVER)`. Unless clients use the
-  statistics, `for_clients`, they are computed only for evaluations.
+  `computation` is `(<W@SERVER, data> -> W@SERVER)`. Without `for_clients`,
+  clients do not use the statistics, which are computed only for evaluations.
   """
 
   computation: tff.Computation
@@ -41,19 +42,19 @@ class Statistics(settings.Settings):
 
   batch_norm_statistics: str | None = settings.setting(
     None,
-    'Images of the statistics of static batch normalization: server, the'
-    ' default where it has any; federated, all clients, each on its own'
-    ' (appendix B of SemiFL); pooled, all in one place, the default where the'
-    " server has none; server_batches, the server's as in the authors' code, a"
-    ' plain mean over batches of one class: of 250 images, or in one place of'
-    ' --server_batch_size.',
+    'Images for the statistics of static batch normalization: server, the'
+    " default if the server has images; federated, all clients' images, which"
+    ' stay there (appendix B of SemiFL); pooled, all images in one place, the'
+    " default if the server has none; server_batches, the server's images as"
+    " in the authors' code, a plain mean over batches of one class: of 250"
+    ' images or, for systems in one place, of --server_batch_size.',
     settings.one_of('federated', 'pooled', 'server', 'server_batches'),
   )
 
   def fill_in(
     self, system: system_lib.System, *, are_there: bool
   ) -> 'Statistics':
-    """Fills in the default; `are_there` says if the model has statistics."""
+    """Fills in the default; `are_there` is whether the model has statistics."""
     chosen = self.batch_norm_statistics
     has_pool = system.labels is system_lib.Labels.AT_SERVER_WITH_POOL
     of_server = chosen in ('server', 'server_batches')
@@ -69,8 +70,8 @@ class Statistics(settings.Settings):
       reason = 'there are no clients; use server or server_batches'
     elif chosen == 'server_batches' and has_pool:
       reason = (
-        'it is of labeled images alone, but the server has unlabeled ones, too;'
-        ' use server'
+        'it is only for labeled images, but the server also has unlabeled'
+        ' images; use server'
       )
     if reason is not None:
       raise settings.SettingError('batch_norm_statistics', chosen, reason)
@@ -103,7 +104,7 @@ class Statistics(settings.Settings):
       images = clients.all_datasets()
     elif kind == 'pooled':
       computation = build(classifier)
-      # Includes images that belong to no client.
+      # Also images that no client has.
       images = _class_by_class(data).concatenate(
         tf.data.Dataset.from_tensors(np.asarray(data.unlabeled.images))
       )

@@ -66,15 +66,15 @@ SYSTEMS = references.Options(
 def load(name: str) -> system.System:
   """Loads a system by name; raises a SettingError if there is none.
 
-  The name is one of `SYSTEMS`, or 'package.module:NAME' of a system or of a
-  system class whose fields all have defaults.
+  The name is one of `SYSTEMS`, or 'package.module:NAME' of a system, or of a
+  system class with defaults for all fields.
   """
   with settings.blame('system', name):
     if isinstance(name, type):
       raise ValueError(
         f'is a class; must be an instance, such as {name.__qualname__}()'
       )
-    # A recorded name may have been edited to any type.
+    # A recorded name may have been edited to another type.
     if isinstance(name, str):
       if name in SYSTEMS:
         return SYSTEMS[name]
@@ -89,11 +89,11 @@ def load(name: str) -> system.System:
 def find_name(wanted: system.System) -> str:
   """A name by which `load` finds a system, or else the name of its class.
 
-  A system outside `SYSTEMS` is found in the modules of its parts.
+  Systems outside `SYSTEMS` are searched in the modules of their parts.
   """
   values = settings.as_dict(wanted)
   for name, each in SYSTEMS.items():
-    # A system with choices from outside rejects their names.
+    # Systems with user-defined choices reject other names.
     with contextlib.suppress(ValueError):
       if settings.change_present(each, values) == wanted:
         return name

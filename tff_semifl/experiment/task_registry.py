@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tasks by name, and the setting that names one.
+"""Tasks by name, and the setting that names a task.
 
-Needs no TFF, since programs that use an exported model need the setting too.
+It does not import TFF, which programs with exported models do not need.
 """
 
 import dataclasses

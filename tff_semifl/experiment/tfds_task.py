@@ -18,10 +18,10 @@ from tff_semifl.experiment import image_task
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DataSet:
-  """A data set, with the constants of a paper's experiments on it.
+  """A data set, with the constants of a paper's experiments.
 
-  Attributes are as in `ImageTask`, and the name in TFDS with the configuration
-  and the largest shift in pixels (`padding`).
+  Attributes are as in `ImageTask`; in addition there are the name and
+  configuration in TFDS, and the largest shift in pixels (`padding`).
   """
 
   name: str
@@ -61,7 +61,7 @@ class DataSet:
     )
 
   def _load(self, data_dir: str | None) -> sources.TaskData:
-    # Imported here because the import is slow, and other tasks do without.
+    # A slow import that other tasks do not need.
     from tff_semifl.data import tfds_images
 
     splits = tfds_images.load(self.name, ('train', 'test'), data_dir)
@@ -80,9 +80,9 @@ class DataSet:
   def as_in_zhang2020(self) -> 'DataSet':
     """The data set with the constants of Zhang et al.
 
-    For images of three channels. Augmentations shift by up to an eighth of the
-    image, and mirror all images, even digits. Pixels are normalized with the
-    authors' constants of CIFAR-10, even for SVHN.
+    Images have three channels. Augmentations shift by up to an eighth of the
+    image, and mirror images of all classes, even digits. Pixels are normalized
+    with the authors' constants of CIFAR-10, even for SVHN.
     """
     return dataclasses.replace(
       self,
@@ -106,8 +106,8 @@ class TFDSTask(image_task.Task):
 
   data_dir: str | None = settings.setting(
     None,
-    'Folder of TensorFlow Datasets; by default the folder that TensorFlow'
-    ' Datasets uses. Data that are missing there are downloaded.',
+    'Folder of TensorFlow Datasets, by default its own default. Missing data'
+    ' are downloaded.',
   )
 
   def create(self) -> image_task.ImageTask:
@@ -120,7 +120,7 @@ class TFDSTaskOfBothPapers(TFDSTask):
 
   zhang2020_augmentation: bool = settings.setting(
     False,
-    'Whether to augment and normalize images as the code of Zhang et al. does.',
+    'Whether to augment and normalize images as in the code of Zhang et al.',
   )
 
   def create(self) -> image_task.ImageTask:

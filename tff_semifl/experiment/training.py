@@ -24,14 +24,14 @@ from tff_semifl.experiment import progress
 
 
 class TrainingDivergedError(Exception):
-  """Training has diverged: weights or losses are not finite."""
+  """Training diverged: weights or losses are not finite."""
 
 
 class ProgramState(NamedTuple):
-  """The state of training after a round, -1 before any; a checkpoint holds it.
+  """The state of training after a round (-1 before any), saved in checkpoints.
 
-  `memories` are the part of `Memories` in main memory, and `best` is the best
-  round by the `model_choice`; each is the empty tuple if there is none.
+  `memories` is the part of `Memories` in main memory, and `best` is the best
+  round by the `model_choice`; both are () if absent.
   """
 
   state: Any
@@ -53,8 +53,8 @@ async def train(
 ) -> ProgramState:
   """Runs the remaining rounds, and returns the last state.
 
-  After each evaluation the metrics are released, and then the state is saved:
-  a killed program loses only the rounds since then. Raises a
+  After each evaluation the metrics are released, then the state is saved: a
+  killed program loses only the rounds after the last evaluation. Raises a
   TrainingDivergedError if weights or losses are not finite.
 
   `on_start` is called with the first round to run, unless early stopping has
@@ -74,7 +74,7 @@ async def train(
   )
   saved = checkpoints.load_latest(latest)
   if saved is not None:
-    # Numbers are read as NumPy scalars.
+    # The file gives NumPy scalars.
     latest = saved._replace(
       round_num=int(saved.round_num),
       accuracy=metrics_table.shortest(saved.accuracy),
@@ -95,8 +95,8 @@ async def train(
     latest, metrics = _run_rounds(experiment, latest, round_num, memories)
     if not _is_finite(latest, metrics):
       raise TrainingDivergedError(
-        f'weights or losses are not finite after round {round_num}. What was'
-        ' before that round is saved'
+        f'weights or losses are not finite after round {round_num}; an earlier'
+        ' state is saved'
       )
     await metrics_manager.release(metrics, round_num)
     checkpoints.save(latest, round_num)
@@ -110,8 +110,7 @@ def _is_finite(
   state: ProgramState, metrics: metrics_table.RoundMetrics
 ) -> bool:
   """Whether state, memories, server metrics and evaluation are finite."""
-  # Without a server step, loss and accuracy are both NaN; after a step that
-  # diverged, the accuracy is finite.
+  # NaN in both means no server step: a diverged step has a finite accuracy.
   server = () if np.all(np.isnan(metrics.server)) else metrics.server
   # The whole state, because a momentum that is not finite would spoil the next
   # round.
@@ -120,7 +119,7 @@ def _is_finite(
     for array in tf.nest.flatten(
       (state.state, state.memories, server, metrics.evaluation)
     )
-    # The state of a private mean has strings of bytes, too.
+    # The state of a private mean also has byte strings.
     if np.issubdtype(np.asarray(array).dtype, np.floating)
   )
 
@@ -231,7 +230,7 @@ def _run_round(
   memories: client_states.Memories | None,
   held: Any,
 ) -> tuple[federated_process.RoundOutput, Any]:
-  """Runs a round; returns the output and the memories in main memory."""
+  """Runs a round; returns its output, and the memories in main memory."""
   process, clients = experiment.process, experiment.clients
   if round_num == 1 and clients.clients_per_round:
     at_server = experiment.preparation_dataset or experiment.server_dataset
@@ -249,8 +248,8 @@ def _run_round(
   counts: Mapping[str, float] = output.metrics['client']
   if counts['num_rejected'] > 0 and counts['num_participating'] == 0:
     logging.warning(
-      'Round %d: no update of a client counts. %d clients were rejected: what'
-      ' they sent is not finite, or updates are longer than'
+      'Round %d: no client update was used. %d clients were rejected: their'
+      ' values are not finite, or their updates are longer than'
       ' max_update_norm_ratio allows.',
       round_num,
       counts['num_rejected'],

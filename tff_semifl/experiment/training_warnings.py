@@ -19,13 +19,12 @@ from tff_semifl.experiment import model_results
 from tff_semifl.metrics import intervals
 from tff_semifl.privacy import privacy_statement
 
-# From this ratio of the largest to the smallest class, a remedy is suggested.
+# A remedy is suggested from this ratio of the largest to the smallest class.
 _IMBALANCED = 5
-# Evaluated rounds in a row without a pseudo-label. One of five recorded runs
-# has as many.
+# Consecutive evaluated rounds without a pseudo-label, as in one of five runs.
 _PATIENCE = 5
 _PATIENCE_IF_WRONG = 3
-# Shares of wrong pseudo-labels to warn of, from many labeled images to all.
+# A warning needs this share of labeled images, and this share of wrong labels.
 _MANY, _WRONG = 0.5, 0.25
 _ALL, _WRONG_IF_ALL = 0.99, 0.05
 
@@ -114,9 +113,9 @@ def promise(
 
 
 class TrainingWarnings:
-  """Warns, once each, of few and of wrong pseudo-labels.
+  """Warns once of few pseudo-labels, and once of wrong pseudo-labels.
 
-  `label` begins each warning.
+  Each warning begins with `label`.
   """
 
   def __init__(self, label: str, experiment: experiment_lib.Experiment):
@@ -136,7 +135,7 @@ class TrainingWarnings:
     self, round_num: int, metrics: metrics_table.RoundMetrics
   ) -> None:
     """Warns of each problem on the first occurrence."""
-    # Without clients, as in round 0, there is nothing to warn of.
+    # Rounds without clients, such as round 0, have no pseudo-labels.
     if not round_num or not self._clients_per_round:
       return
     client = metrics.client
@@ -145,7 +144,7 @@ class TrainingWarnings:
       return  # Clients are absent, or have labels.
     wrong = self._share_of_wrong(metrics)
     limit = _WRONG_IF_ALL if ratio >= _ALL else _WRONG
-    # Soft labels of all images carry the uncertainty themselves.
+    # Soft labels for all images express the uncertainty themselves.
     are_soft = self._threshold is None and ratio >= _ALL
     is_wrong = not are_soft and ratio >= _MANY and wrong >= limit
     self._num_wrong = self._num_wrong + 1 if is_wrong else 0
@@ -176,7 +175,7 @@ class TrainingWarnings:
       )
 
   def _share_of_wrong(self, metrics: metrics_table.RoundMetrics) -> float:
-    """A lower bound on the share of wrong pseudo-labels trained on."""
+    """A lower bound on the share of wrong pseudo-labels in training."""
     share_right = metrics.client.micro_threshold_accuracy
     if not math.isnan(share_right):
       return 1 - share_right

@@ -14,9 +14,9 @@ import zipfile
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.data import example_kinds
 from tff_semifl.data import own_labels
 from tff_semifl.data import pixels
+from tff_semifl.data import sources
 from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 from tff_semifl.privacy import privacy_statement
@@ -39,7 +39,7 @@ LABELS_FILE = 'labels.txt'
 
 
 class ExportedModelError(Exception):
-  """A path is no usable exported model; the message is one line."""
+  """A path is not a usable exported model; the message is one line."""
 
 
 class ExportedModel(abc.ABC):
@@ -54,9 +54,9 @@ class ExportedModel(abc.ABC):
   prior: share_prior.SharePrior | None
 
   @property
-  def kind(self) -> example_kinds.ExampleKind:
+  def kind(self) -> sources.ExampleKind:
     """The kind of the model's input: images or feature vectors."""
-    return example_kinds.kind_of(self.image_shape)
+    return sources.kind_of(self.image_shape)
 
   @property
   def num_channels(self) -> int:
@@ -65,11 +65,11 @@ class ExportedModel(abc.ABC):
 
   def check_takes(self, shape: Sequence[int]) -> None:
     """Raises a `ValueError` unless the model accepts examples of this shape."""
-    kind = example_kinds.kind_of(shape)
+    kind = sources.kind_of(shape)
     if kind is not self.kind:
       raise ValueError(f'has {kind.name}; the model takes {self.kind.name}')
     if shape[-1] != self.image_shape[-1]:
-      what = 'channels' if kind is example_kinds.IMAGES else 'features'
+      what = 'channels' if kind is sources.IMAGES else 'features'
       raise ValueError(
         f'its {kind.name} have {shape[-1]} {what}, those of the model'
         f' {self.image_shape[-1]}'
@@ -84,12 +84,9 @@ class ExportedModel(abc.ABC):
     """
 
   def summarize(self, images: np.ndarray) -> np.ndarray:
-    """Summaries of images as in training, for `input_shift`.
-
-    Images are as for `predict`.
-    """
+    """The summaries of `input_shift`, for images as in `predict`."""
     fitted = tf.constant(images)
-    if self.kind is example_kinds.IMAGES:
+    if self.kind is sources.IMAGES:
       fitted = pixels.fit_to_size(fitted, *self.image_shape[:2])
     return input_shift.summarize(fitted).numpy()
 
@@ -172,17 +169,17 @@ class TFLiteModel(ExportedModel):
     (self._output,) = self._interpreter.get_output_details()
     for details in self._interpreter.get_input_details():
       if CLASS_SHARES in details['name']:
-        # The model's own shares, with which it is the global model.
+        # With the mean shares, predictions are the global model's.
         shares = np.array([self.prior.mean_shares], np.float32)
         self._interpreter.set_tensor(details['index'], shares)
-        # Which the model applies itself.
+        # The TFLite model applies the temperature itself.
         self.prior = self.prior._replace(temperature=1.0)
       else:
         self._input = details
     self.image_shape = tuple(self._input['shape'][1:].tolist())
 
   def predict(self, images: np.ndarray) -> np.ndarray:
-    if self.kind is example_kinds.IMAGES:
+    if self.kind is sources.IMAGES:
       height, width, _ = self.image_shape
       fitted = pixels.fit_to_size(tf.constant(images), height, width)
       images = fitted.numpy().astype(np.uint8)
@@ -204,7 +201,7 @@ def _read(
   read: Callable[[], bytes],
   path: pathlib.Path,
 ) -> _Value | None:
-  """Parses a file of an exported model; None if there is none."""
+  """Parses a file of an exported model; None if the file is missing."""
   try:
     return parse(read().decode())
   # A ZIP file raises KeyError for a missing file, a folder FileNotFoundError.

@@ -9,8 +9,8 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.data import example_kinds
 from tff_semifl.data import pixels
+from tff_semifl.data import sources
 from tff_semifl.export import exported_model
 from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import input_shift
@@ -20,8 +20,7 @@ from tff_semifl.privacy import privacy_statement
 # Pillow's weights of red, green and blue for gray, in 1/65536.
 _GRAY = (19595, 38470, 7471)
 _PNG = b'\x89PNG\r\n\x1a\n'
-# The offset of the color type in a PNG file, and the types with an alpha
-# channel.
+# The position of the color type in a PNG file, and types with an alpha channel.
 _COLOR_TYPE = 25
 _WITH_OPACITY = (b'\x04', b'\x06')
 # The PNG chunk that declares transparency for the other color types.
@@ -110,8 +109,8 @@ def export_saved_model(
       `input_shift.measure_shift`).
   *   `serving_with_shares`, only with `prior`: maps images or features and
       `class_shares`, float32 [classes], to the outputs of `serving_default` at
-      a site with these shares. They are 0 or above, and not all 0; others are
-      an error. They are scaled to add up to 1.
+      a site with these shares. Shares are at least 0 and scaled to add up to 1;
+      negative shares, or only zeros, are an error.
   *   `class_names`: the names of all classes.
   *   `description`: the model's `image_shape`, int32 [3].
 
@@ -130,12 +129,12 @@ def export_saved_model(
   shape = model.input_shape[1:]
   prior = prior and prior.for_inputs(shape)
   module = tf.Module()
-  # Saving the model itself would make Keras save each layer a second time.
+  # If the model itself were saved, Keras would save each layer a second time.
   module.weights = list(model.weights)
   names = tf.constant(list(class_names))
 
-  # AutoGraph converts only this function, whose layers may branch on a tensor.
-  # For the other functions, the conversion would only take time.
+  # Layers of this function may branch on a tensor, which needs AutoGraph. The
+  # other functions do without the slow conversion.
   @tf.function
   def compute_logits(fitted: tf.Tensor) -> tf.Tensor:
     return model(fitted, training=False)
@@ -154,7 +153,7 @@ def export_saved_model(
       lambda each: classify(compute_logits(fit(each))), spec
     )
   }
-  if example_kinds.kind_of(shape) is example_kinds.IMAGES:
+  if sources.kind_of(shape) is sources.IMAGES:
     serving[exported_model.SERVING_ENCODED] = _serve(
       lambda encoded: classify(compute_logits(_decode_and_fit(encoded, shape))),
       tf.TensorSpec([None], tf.string, 'image_bytes'),
@@ -192,22 +191,22 @@ def export_saved_model(
 
 
 def _return(outputs: dict[str, tf.Tensor]) -> Callable:
-  """A function without inputs."""
+  """A function without inputs that returns `outputs`."""
   return tf.function(lambda: outputs, input_signature=[], autograph=False)
 
 
 def _serve(
   function: Callable[..., dict[str, tf.Tensor]], *specs: tf.TensorSpec
 ) -> tf.types.experimental.GenericFunction:
-  """A signature, whose inputs have the names of `specs`."""
+  """A signature with inputs as in `specs`, which have names."""
   return tf.function(function, input_signature=specs, autograph=False)
 
 
 def _choose_input(
   shape: tuple[int, ...],
 ) -> tuple[tf.TensorSpec, Callable[[tf.Tensor], tf.Tensor]]:
-  """The input of a model, and what fits it to the network."""
-  if example_kinds.kind_of(shape) is example_kinds.FEATURES:
+  """The input of a model, and a function that resizes it for the network."""
+  if sources.kind_of(shape) is sources.FEATURES:
     return tf.TensorSpec([None, *shape], tf.float32, 'features'), tf.identity
   height, width, num_channels = shape
   return (
@@ -219,7 +218,7 @@ def _choose_input(
 def _decode_and_fit(
   image_bytes: tf.Tensor, shape: tuple[int, int, int]
 ) -> tf.Tensor:
-  """Decodes files of any sizes, and fits each image to the network."""
+  """Decodes files of any sizes, and resizes each image for the network."""
   height, width, num_channels = shape
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
@@ -234,7 +233,7 @@ def _decode_and_fit(
 
 
 def _check_shares(shares: tf.Tensor) -> tf.Tensor:
-  """Shares, float32 [classes], or an error if there are no such shares."""
+  """Returns the shares, float32 [classes]; an error if they are invalid."""
   are_shares = tf.math.is_finite(shares) & (shares >= 0)
   check = tf.debugging.Assert(
     tf.reduce_all(are_shares) & tf.reduce_any(shares > 0),
@@ -250,7 +249,7 @@ def _estimate_shares(
   compute_logits: Callable[[tf.Tensor], tf.Tensor],
   prior: share_prior.SharePrior,
 ) -> dict[str, tf.Tensor]:
-  """The outputs of the signature that estimates the shares of a site."""
+  """The outputs of the signature `estimate_shares`."""
   site = adaptation.estimate_site_shares(compute_logits(fitted), prior)
   found = site._asdict()
   if prior.inputs is not None:
@@ -265,13 +264,13 @@ def _estimate_shares(
 def _check_saved_model(path: pathlib.Path, model: tf.keras.Model) -> None:
   """Raises `ExportError` if the saved and trained model differ on noise."""
   shape = model.input_shape[1:]
-  images = example_kinds.kind_of(shape).draw_noise(
+  images = sources.kind_of(shape).draw_noise(
     np.random.default_rng(0), [2, *shape]
   )
   expected = tf.nn.softmax(model(images.astype(np.float32), training=False))
   found = exported_model.load(path).predict(images)
   if not np.allclose(expected, found, atol=1e-5):
     raise ExportError(
-      'The saved model gives other probabilities than the trained one, by up'
-      f' to {np.abs(expected - found).max()}; nothing was exported.'
+      'Probabilities of the saved and the trained model differ by up to'
+      f' {np.abs(expected - found).max()}; nothing was exported.'
     )

@@ -19,7 +19,7 @@ from tff_semifl.metrics import metric as metric_lib
 # of 1/256, and the loss of a 0 would be infinite.
 _MIN_PROBABILITY = 1e-7
 _METRICS = ('balanced_accuracy', 'macro_f1', 'auc')
-# As in Guo et al., ICML 2017.
+# The number of bins in Guo et al., ICML 2017.
 _NUM_BINS = 15
 
 
@@ -51,9 +51,9 @@ class Scores:
   def bins(self) -> np.ndarray:
     """Counts by confidence, float64 [bins, 3].
 
-    For 15 equal intervals of the predicted class's probability: number of
-    images, number correct, sum of probabilities. Bins include their upper end,
-    and the first includes 0.
+    Bins are 15 equal intervals of the predicted class's probability. A row has
+    the number of images, the number of correct predictions, and the sum of
+    probabilities. Bins include their upper end; the first also includes 0.
     """
     bins = np.zeros([_NUM_BINS, 3])
     confidence = self.probabilities.max(axis=1).astype(np.float64)
@@ -104,8 +104,8 @@ class Scores:
   def calibration_error(self) -> float:
     """Expected calibration error, in 0..1 (Guo et al., ICML 2017).
 
-    The mean over all images of the difference between the accuracy and the mean
-    confidence of an image's bin.
+    The mean over images of the absolute difference between accuracy and mean
+    confidence in the image's bin.
     """
     _, right, confidence = self.bins.T
     return float(np.abs(right - confidence).sum() / self.num_images)
@@ -114,7 +114,7 @@ class Scores:
   def calibration_error_by_chance(self) -> float:
     """The expected calibration error of a perfectly calibrated model, in 0..1.
 
-    Even then, a bin's accuracy differs from its confidence by chance: by the
+    A bin's accuracy differs from its confidence by chance: on average by the
     mean absolute deviation of a binomial distribution (de Moivre, 1730). The
     difference is larger for bins with fewer images.
     """

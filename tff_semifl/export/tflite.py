@@ -19,7 +19,7 @@ import zipfile
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.data import example_kinds
+from tff_semifl.data import sources
 from tff_semifl.export import exported_model
 from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
@@ -43,7 +43,7 @@ def take_shares(
 ) -> tf.keras.Model:
   """A model that also takes class shares, float32 [batch, classes].
 
-  With `prior.mean_shares` its predictions are those of `model`.
+  With `prior.mean_shares` it predicts the same as `model`.
   """
   shares = tf.keras.Input([len(prior.mean_shares)])
   logits = tf.keras.layers.Lambda(
@@ -58,7 +58,7 @@ def check_is_for_integers(model: tf.keras.Model) -> None:
     raise ValueError(
       'class shares need more than the 8 bits of int8; float16 will do'
     )
-  if example_kinds.kind_of(model.input_shape[1:]) is example_kinds.FEATURES:
+  if sources.kind_of(model.input_shape[1:]) is sources.FEATURES:
     raise ValueError(
       'all features would share the 8 bits of int8, whatever their ranges;'
       ' float16 will do'
@@ -94,8 +94,8 @@ def convert(
     check_is_for_integers(model)
 
   shape = model.inputs[0].shape[1:]
-  # The converter turns the input of an int8 model into uint8 directly.
-  dtype = tf.float32 if is_int8 else example_kinds.kind_of(shape).dtype
+  # The converter gives an int8 model uint8 inputs, whatever this type.
+  dtype = tf.float32 if is_int8 else sources.kind_of(shape).dtype
   signature = [tf.TensorSpec([1, *shape], dtype, 'images')]
   for shares in model.inputs[1:]:
     signature.append(
@@ -124,7 +124,7 @@ def convert(
     files[privacy_statement.NAME] = privacy.to_json()
   if prior is not None:
     files[share_prior.NAME] = prior.for_inputs(shape).to_json()
-  # As a ZIP archive behind the model.
+  # Metadata are a ZIP archive behind the model.
   file = io.BytesIO(converter.convert())
   with zipfile.ZipFile(file, 'a') as archive:
     for name, text in files.items():

@@ -3,14 +3,14 @@
 
 """Adapts a classifier's predictions to the class shares of a site.
 
-With shares pi of the classes at a site in place of the shares m that the
-classifier assumes, the posterior of a class is (Saerens et al., 2002)
+The classifier assumes class shares m. At a site with shares pi, the posterior
+of class c is (Saerens et al., 2002)
 
     p(c | x) ~ p_m(c | x)^(1 / T) (pi_c / m_c)^w
 
-with w = 1, or less where images of a class differ between sites. The shares of
-a site are the mean of their posterior, given the site's unlabeled images, under
-the Dirichlet prior of `share_prior`.
+with temperature T. The exponent w is 1, or less where images of a class differ
+between sites. The estimated shares of a site are their posterior mean, given
+the site's unlabeled images, under the Dirichlet prior of `share_prior`.
 
 References:
   Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
@@ -24,8 +24,8 @@ import tensorflow as tf
 from tff_semifl.label_shift import class_shares
 from tff_semifl.label_shift import share_prior
 
-# Of evidence in nats, over all images of a site: from here on, own shares are
-# likelier than the mean shares. A single image has 0, up to rounding.
+# From this evidence on, in nats for all images of a site, own shares are
+# likelier than the mean shares. A single image has evidence 0.
 LEAST_EVIDENCE = 0.01
 # Lower probabilities are clipped, so that their logarithms are finite.
 _LEAST_PROBABILITY = 1e-30
@@ -34,13 +34,12 @@ _LEAST_PROBABILITY = 1e-30
 class SiteShares(NamedTuple):
   """The class shares of a site, estimated from its images, float32.
 
-  The shares add up to 1. They are the mean shares if evidence is below
-  `LEAST_EVIDENCE`.
+  Shares sum to 1; below `LEAST_EVIDENCE` they are the mean shares.
   """
 
   shares: tf.Tensor  # [classes]
   deviations: tf.Tensor  # [classes], standard deviations of the posterior.
-  evidence: tf.Tensor  # In nats, of own shares for all images together.
+  evidence: tf.Tensor  # Evidence for own shares, in nats for all images.
 
 
 def estimate_site_shares(
@@ -48,8 +47,8 @@ def estimate_site_shares(
 ) -> SiteShares:
   """Estimates the class shares of a site from its unlabeled images.
 
-  `logits` are float32 [images, classes], of images of the site, or logarithms
-  of the classifier's probabilities; there may be no image.
+  `logits` are float32 [images, classes]: the classifier's logits, or logarithms
+  of its probabilities, for the images of the site. There may be no images.
   """
   mean_shares = tf.constant(prior.mean_shares, tf.float32)
   if not prior.clients_differ:
@@ -72,10 +71,10 @@ def estimate_site_shares(
 def adapt_logits(
   logits: tf.Tensor, shares: tf.Tensor, prior: share_prior.SharePrior
 ) -> tf.Tensor:
-  """Logits, float32 [images, classes], that assume other class shares.
+  """Converts logits, float32 [images, classes], to other class shares.
 
-  `logits` are as in `estimate_site_shares`. `shares` are float32 [classes], 0
-  or above, up to a factor; a class of share 0 is never predicted.
+  `logits` are as in `estimate_site_shares`. `shares` are float32 [classes], at
+  least 0, with any sum; a class with share 0 is never predicted.
   """
   mean_shares = tf.constant(prior.mean_shares, tf.float32)
   return logits / prior.temperature + prior.weight * (
@@ -84,5 +83,5 @@ def adapt_logits(
 
 
 def to_logits(probabilities: tf.Tensor) -> tf.Tensor:
-  """Logarithms of probabilities, float32, that are finite."""
+  """Finite logarithms of probabilities, float32."""
   return tf.math.log(tf.maximum(probabilities, _LEAST_PROBABILITY))

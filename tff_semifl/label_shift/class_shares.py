@@ -3,11 +3,11 @@
 
 """Estimates the class shares of a client from a model's predictions.
 
-The shares pi of the classes among a client's examples are drawn from a
-Dirichlet distribution with parameters alpha. Variational Bayes finds the
-posteriors of the classes of all examples and of pi together (Blei, Ng, Jordan.
-Latent Dirichlet allocation. JMLR, 2003). Several models can be used at once:
-their dimensions stand between those of examples and classes.
+The class shares pi of a client's examples are drawn from a Dirichlet
+distribution with parameters alpha. Variational Bayes finds the posterior of pi
+together with the posteriors of the examples' classes (Blei, Ng, Jordan. Latent
+Dirichlet allocation. JMLR, 2003). Arrays may have dimensions for several
+models, between the dimensions of examples and classes.
 """
 
 from collections.abc import Callable
@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-# Of variational Bayes, each time from alpha: enough for shares to settle.
+# Iterations of variational Bayes, after which shares hardly change.
 _ITERATIONS = 6
-# Bounds of the strength: at the upper one clients are alike.
+# Bounds of the strength; at the upper bound clients are alike.
 LEAST_STRENGTH, GREATEST_STRENGTH = 0.1, 1000.0
 _BISECTIONS = 40
-# Logarithms of shares this far below the largest are as good as 0, and keep
-# products with likelihoods from underflow in float32.
+# The least logarithm of a share, relative to the largest. A lower one would let
+# products with likelihoods underflow in float32.
 _LEAST_LOG_SHARE = -80.0
-# Of `evidence`, in nats an example, below which clients are alike. Digits and
-# CIFAR-10 with clients that are alike have 0 or less, and with Dirichlet(0.5)
-# 0.2 or more.
+# Clients are alike if `evidence`, in nats per example, is lower. On digits and
+# CIFAR-10 it is 0 or less if clients are alike, and 0.2 or more with
+# Dirichlet(0.5).
 LEAST_EVIDENCE = 0.02
 
 
@@ -33,20 +33,20 @@ class Likelihoods(NamedTuple):
   """The likelihoods p(example | class), up to a factor for each example."""
 
   relative: tf.Tensor  # [examples, ..., classes], divided by the largest.
-  largest: tf.Tensor  # [examples, ...], the logarithm of the largest.
+  largest: tf.Tensor  # [examples, ...], the largest log-likelihood.
 
 
 class ClassShares(NamedTuple):
-  """The estimated classes of a client."""
+  """The posteriors of a client's classes and class shares."""
 
   posteriors: tf.Tensor  # [examples, ..., classes]
   log_shares: tf.Tensor  # [..., classes], expected logarithms of the shares.
   parameters: tf.Tensor  # [..., classes], of the shares' Dirichlet posterior.
-  shift: tf.Tensor  # [..., classes], the logits of the offset.
+  shift: tf.Tensor  # [..., classes], the result of `find_shift`.
 
 
 def read(logits: tf.Tensor) -> Likelihoods:
-  """The likelihoods of logits, float [examples, ..., classes]."""
+  """Converts logits, float [examples, ..., classes], to likelihoods."""
   largest = tf.reduce_max(logits, axis=-1)
   return Likelihoods(tf.exp(logits - largest[..., tf.newaxis]), largest)
 
@@ -56,11 +56,11 @@ def find(
   alpha: tf.Tensor,
   find_shift: Callable[[tf.Tensor], tf.Tensor] | None = None,
 ) -> ClassShares:
-  """Finds the class shares of a client, which may have no example.
+  """Finds the class shares of a client, which may have no examples.
 
   `alpha` are the parameters of the Dirichlet prior, float [..., classes].
-  `find_shift` is from the mean of the posteriors to the logits of an offset
-  that all examples of the client share.
+  `find_shift` maps the mean posterior of the examples, float [..., classes], to
+  a shift that is subtracted from the logits of all examples of the client.
   """
   relative = likelihoods.relative
   count = tf.cast(tf.shape(relative)[0], relative.dtype)
@@ -114,10 +114,10 @@ def bound(
 def evidence(
   likelihoods: Likelihoods, alpha: tf.Tensor, shares: ClassShares
 ) -> tf.Tensor:
-  """How much likelier a client's examples are with its own shares, float [...].
+  """The gain in log-likelihood by a client's own class shares, float [...].
 
-  A lower bound of log p(examples) with shares drawn for the client, minus that
-  with the mean shares. Near 0 or below, clients are alike.
+  A lower bound of log p(examples) with shares drawn for the client, minus log
+  p(examples) with the mean shares. Near 0 or below, clients are alike.
   """
   return bound(likelihoods, alpha, shares) - likelihood_if_alike(
     likelihoods, alpha, shares
@@ -127,7 +127,7 @@ def evidence(
 def likelihood_if_alike(
   likelihoods: Likelihoods, alpha: tf.Tensor, shares: ClassShares
 ) -> tf.Tensor:
-  """As `bound`, but exact, with the mean shares in place of the client's."""
+  """The exact log-likelihood with the mean shares, float [...]; see `bound`."""
   mean = tf.math.log(alpha / tf.reduce_sum(alpha, axis=-1, keepdims=True))
   return _add_up(likelihoods, mean - shares.shift)
 
@@ -135,9 +135,9 @@ def likelihood_if_alike(
 def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
   """The maximum-likelihood strength of clients' Dirichlet prior, float [...].
 
-  It is from `LEAST_STRENGTH` (clients differ) to `GREATEST_STRENGTH` (clients
-  are alike). `mean_log_shares` are the mean of `ClassShares.log_shares` over
-  clients; `mean_shares` are m of the parameters strength * m.
+  The range is from `LEAST_STRENGTH` (clients differ) to `GREATEST_STRENGTH`
+  (clients are alike). `mean_log_shares` are the clients' mean of
+  `ClassShares.log_shares`; the prior has parameters strength * `mean_shares`.
   """
   target = tf.reduce_sum(mean_shares * mean_log_shares, axis=-1)
 
@@ -167,7 +167,7 @@ def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
 
 
 def _expected_logarithm(parameters: tf.Tensor) -> tf.Tensor:
-  """The mean of log pi under a Dirichlet distribution of these parameters."""
+  """The mean of log pi under a Dirichlet distribution with these parameters."""
   return tf.math.digamma(parameters) - tf.math.digamma(
     tf.reduce_sum(parameters, axis=-1, keepdims=True)
   )

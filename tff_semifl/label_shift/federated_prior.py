@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""One pass over clients, for a prior of class shares."""
+"""A pass over clients whose sums give a prior of class shares."""
 
 import operator
 from typing import NamedTuple
@@ -19,18 +19,18 @@ _BATCH_SIZE = 250
 
 
 class ClientSums(NamedTuple):
-  """What the server learns: sums over clients."""
+  """The sums over clients that the server receives."""
 
   evidence: share_prior.Evidence
   inputs: input_shift.InputSums
 
 
 def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
-  """Builds the pass over clients, of which the server sees only sums.
+  """Builds the pass over clients; the server sees only sums.
 
   Its type is (<W@SERVER, float32[classes]@SERVER, {U*}@CLIENTS> ->
-  ClientSums@SERVER): weights, the class shares that the classifier assumes, and
-  chunks of `pipelines.client_type`.
+  ClientSums@SERVER). Arguments are weights, the class shares that the
+  classifier assumes, and chunks of `pipelines.client_type`.
   """
   data_type = pipelines.client_type(classifier.image_shape)
   shares_type = tff.TensorType(np.float32, [classifier.num_classes])
@@ -70,7 +70,7 @@ def _read(
   weights: functional.ModelWeights,
   dataset: tf.data.Dataset,
 ) -> tuple[tf.Tensor, ...]:
-  """Logits of a client's images; and count, sum and squares of summaries."""
+  """A client's logits, and the count, sum and sum of squares of summaries."""
 
   def add(found: tuple[tf.Tensor, ...], batch: tf.Tensor):
     logits, count, total, squares = found

@@ -1,12 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the images of a site are unlike those that a model was trained on.
+"""Detects sites whose images differ from the images in training.
 
-Class shares can be adapted to, other images cannot: another scanner, a foreign
-class. Images are summarized by the mean, the standard deviation and the mean
-difference of neighboring pixels of each channel; feature vectors by themselves.
-The mean of a site is compared with the means of the clients in training.
+A model can adapt to other class shares, but not to other images, such as those
+of another scanner or class. The summary of an image has, for each channel, the
+mean, the standard deviation and the mean difference of neighboring pixels; a
+feature vector is its own summary. The test compares the mean summary of a site
+with the means of the clients in training.
 """
 
 from collections.abc import Sequence
@@ -15,22 +16,23 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-# Of `measure_shift`. Fashion-MNIST, sites of two classes, has 0.1 to 2 with
-# training's images, and more than 6 with images that are inverted, blurred, of
-# half the brightness or noisy; images that are turned or moved go unnoticed.
+# The greatest `measure_shift` of a site like the clients. On Fashion-MNIST,
+# sites of two classes have 0.1 to 2 with unchanged images, and more than 6 if
+# images are inverted, blurred, noisy or half as bright. Rotation and
+# translation go unnoticed.
 GREATEST_SHIFT = 3.5
-# A single odd number may not decide.
+# The greatest ratio of one number, so that a single number does not decide.
 _GREATEST_RATIO = 25.0
-# Fewer clients do not tell how much sites differ.
+# Fewer clients do not show how much sites differ.
 LEAST_CLIENTS = 5
 
 
 class InputSums(NamedTuple):
-  """Sums over clients, float64 [numbers], of moments of their summaries."""
+  """Sums over clients of the moments of their summaries, float64 [numbers]."""
 
   mean: tf.Tensor
   squared_mean: tf.Tensor
-  variance: tf.Tensor  # Within the client.
+  variance: tf.Tensor  # The variance within the client.
 
 
 class InputMoments(NamedTuple):
@@ -42,7 +44,7 @@ class InputMoments(NamedTuple):
 
 
 def summarize(inputs: tf.Tensor) -> tf.Tensor:
-  """Float32 [batch, numbers], of images, [batch, ...], or [batch, features]."""
+  """Summaries, float32 [batch, numbers], of images or [batch, features]."""
   inputs = tf.cast(inputs, tf.float32)
   if inputs.shape.rank == 2:
     return inputs
@@ -58,17 +60,17 @@ def summarize(inputs: tf.Tensor) -> tf.Tensor:
 
 
 def count_numbers(shape: Sequence[int]) -> int:
-  """How many numbers a summary has, for inputs of this shape."""
+  """The length of a summary, for inputs of this shape."""
   return shape[-1] * (3 if len(shape) > 1 else 1)
 
 
 def to_sums(
   count: tf.Tensor, total: tf.Tensor, squares: tf.Tensor
 ) -> InputSums:
-  """A client's part of the sums, float64.
+  """A client's contribution to the sums, float64.
 
-  `count` is the number of its images, maybe 0; `total` and `squares`,
-  [numbers], are sums of the summaries and of their squares.
+  `count` is the number of images, possibly 0; `total` and `squares`, [numbers],
+  are sums of the summaries and of the squared summaries.
   """
   mean = tf.math.divide_no_nan(total, count)
   variance = tf.math.divide_no_nan(squares, count) - tf.square(mean)
@@ -90,18 +92,19 @@ def find_moments(sums: InputSums, num_clients: float) -> InputMoments | None:
 def measure_shift(
   mean: tf.Tensor, count: tf.Tensor, moments: InputMoments
 ) -> tf.Tensor:
-  """How far the images of a site are from those of clients.
+  """The distance of a site's images from the clients' images, float32 scalar.
 
-  The mean over the numbers of a summary of the squared difference between the
-  site's mean and the clients', divided by its variance; about 1 for a site like
-  the clients. `mean`, float32 [numbers], is over `count` images of the site, a
-  float32 scalar; `moments` are those of training.
+  For each number of a summary, the squared difference between the means of site
+  and clients is divided by its variance; the distance is the average. It is
+  about 1 for a site like the clients. `mean`, float32 [numbers], is the mean
+  summary of the site's `count` images, a float32 scalar; `moments` come from
+  training.
   """
   expected, between, within = (
     tf.constant(each, tf.float32) for each in moments
   )
   variance = between + within / tf.maximum(count, 1.0)
-  # What is constant in training may differ in the last digit.
+  # Numbers that are constant in training may differ by rounding.
   variance += 1e-10 * tf.square(expected) + 1e-6 * tf.reduce_mean(variance)
   ratio = tf.math.divide_no_nan(tf.square(mean - expected), variance)
   return tf.reduce_mean(tf.minimum(ratio, _GREATEST_RATIO))

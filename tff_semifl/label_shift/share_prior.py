@@ -4,10 +4,10 @@
 """A prior of the class shares of sites, estimated from unlabeled images.
 
 The class shares of a site are drawn from a Dirichlet distribution with
-parameters s * m: m are the class shares that the classifier assumes, and the
-strength s is small where sites differ. Strength, and the temperature that
-divides the logits, are those with the largest evidence for own class shares at
-all clients, of a grid, so that one sum over clients suffices.
+parameters s * m. The classifier assumes class shares m; the strength s is small
+where sites differ. A grid search finds the strength, and the temperature that
+divides the logits, with the largest evidence for own class shares at all
+clients. The search needs one sum over clients.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,42 +28,42 @@ STRENGTHS = tuple(
     class_shares.LEAST_STRENGTH, class_shares.GREATEST_STRENGTH, 13
   ).tolist()
 )
-# Of evidence, in nats an image, below which clients count as alike. A wrong
-# classifier mistakes its errors for shares: Fashion-MNIST, 40 labels alone,
-# clients alike, has 0.05, and own shares would cost 36 points.
+# With less evidence, in nats per image, clients count as alike. A poor
+# classifier mistakes its errors for shares: with 40 labels of Fashion-MNIST and
+# clients that are alike the evidence is 0.05, and own shares cost 36 points.
 LEAST_EVIDENCE = 0.1
-# More images of a client hardly change the evidence of an image.
+# More images of a client hardly change the evidence per image.
 MOST_IMAGES = 2000
 
 
 class SharePrior(NamedTuple):
-  """What a classifier needs to adapt to the class shares of a site."""
+  """A prior with which a classifier adapts to the class shares of a site."""
 
-  mean_shares: tuple[float, ...]  # That the classifier assumes, each above 0.
-  strength: float  # Of the Dirichlet prior; infinite if clients are alike.
+  mean_shares: tuple[float, ...]  # The classifier assumes these, all above 0.
+  strength: float  # The Dirichlet strength; infinite if clients are alike.
   temperature: float  # Divides the classifier's logits.
-  # How much likelier own shares make an image of a client, in nats.
+  # The gain in log-likelihood of a client's image by own shares, in nats.
   evidence: float
-  # The exponent of ratios of shares in a posterior, in (0, 1]; below 1 where
-  # images of a class differ between clients.
+  # The exponent of share ratios in a posterior, in (0, 1]; below 1 where images
+  # of a class differ between clients.
   weight: float = 1.0
   # The distribution of clients' images; None if unknown.
   inputs: input_shift.InputMoments | None = None
 
   @property
   def clients_differ(self) -> bool:
-    """Whether own shares are used at all."""
+    """Whether clients' class shares differ, so that own shares are used."""
     return math.isfinite(self.strength)
 
   def for_inputs(self, shape: Sequence[int]) -> 'SharePrior':
-    """The prior of a model with such inputs; training may have had features."""
+    """The prior for inputs of this shape, without moments of other inputs."""
     known = self.inputs and len(self.inputs.mean)
     if known == input_shift.count_numbers(shape):
       return self
     return self._replace(inputs=None)
 
   def to_json(self) -> str:
-    """The prior as JSON; an infinite strength is null."""
+    """The prior as JSON; an infinite strength becomes null."""
     values = self._asdict()
     if not self.clients_differ:
       values['strength'] = None
@@ -72,7 +72,7 @@ class SharePrior(NamedTuple):
 
 
 def from_json(text: str | bytes) -> SharePrior:
-  """The prior of `SharePrior.to_json`; raises a `ValueError` for other text."""
+  """Parses JSON from `SharePrior.to_json`; raises a `ValueError` if wrong."""
   try:
     values = json.loads(text)
     strength = values.pop('strength')
@@ -103,8 +103,8 @@ class Evidence(NamedTuple):
 def measure(logits: tf.Tensor, mean_shares: tf.Tensor) -> Evidence:
   """The evidence of a client's images, from logits, float32 [images, classes].
 
-  Of more than `MOST_IMAGES` images, equally spaced ones are used. `mean_shares`
-  are float32 [classes], as in `SharePrior`.
+  With more than `MOST_IMAGES` images, it uses `MOST_IMAGES` at equal distances.
+  `mean_shares` are float32 [classes], as in `SharePrior`.
   """
   num_images = tf.shape(logits)[0]
   step = 1 + tf.maximum(num_images - 1, 0) // MOST_IMAGES
@@ -119,7 +119,7 @@ def measure(logits: tf.Tensor, mean_shares: tf.Tensor) -> Evidence:
     shares = class_shares.find(likelihoods, alpha)
     return class_shares.evidence(likelihoods, alpha, shares)
 
-  # One after the other, which keeps memory small.
+  # One temperature after the other, to save memory.
   evidence = tf.map_fn(at_temperature, tf.constant(TEMPERATURES))
   is_there = tf.cast(count > 0, tf.float32)
   return Evidence(evidence * is_there, count, is_there)
@@ -136,10 +136,10 @@ def choose(
   mean_shares: np.ndarray,
   inputs: input_shift.InputSums | None = None,
 ) -> SharePrior:
-  """The prior of the largest evidence.
+  """The prior with the largest evidence.
 
   `total` and `inputs` are sums over clients, as arrays. Raises a ValueError if
-  clients have no image, or the evidence is not finite.
+  clients have no images, or the evidence is not finite.
   """
   if not total.num_images:
     raise ValueError('no client has an image')
@@ -159,7 +159,7 @@ def choose(
 def create(
   mean_shares: np.ndarray, strength: float, temperature: float, evidence: float
 ) -> SharePrior:
-  """The prior with these values, or of alike clients if evidence is small."""
+  """The prior with these values; with little evidence clients are alike."""
   if evidence < LEAST_EVIDENCE:
     strength, temperature = math.inf, 1.0
   return SharePrior(
@@ -177,11 +177,11 @@ def find_share_prior(
   Args:
     client_logits: For each client the logits of its unlabeled images, float32
       [images, classes], or logarithms of probabilities.
-    mean_shares: The class shares of the classifier's labels, [classes], each
+    mean_shares: The class shares of the classifier's labels, [classes], all
       above 0.
 
   Raises:
-    ValueError: If the shares are no distribution, or as for `choose`.
+    ValueError: If the shares are not a distribution, or as `choose` does.
   """
   shares = np.asarray(mean_shares, np.float32)
   if shares.ndim != 1 or np.any(shares <= 0) or abs(shares.sum() - 1) > 1e-3:
@@ -200,8 +200,8 @@ def find_share_prior(
 def log_likelihoods(
   logits: tf.Tensor, temperature: float | tf.Tensor, mean_shares: tf.Tensor
 ) -> tf.Tensor:
-  """The logarithms of p(image | class), up to a number for each image.
+  """The logarithms of p(image | class), up to a constant for each image.
 
-  `logits`, float32 [images, classes], are under the class shares `mean_shares`.
+  `logits`, float32 [images, classes], assume the class shares `mean_shares`.
   """
   return logits / temperature - tf.math.log(mean_shares)

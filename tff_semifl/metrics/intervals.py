@@ -33,7 +33,7 @@ def of_accuracy(num_right: int, num_images: int) -> Interval:
 
 
 def of_difference(before: np.ndarray, after: np.ndarray) -> Interval:
-  """Agresti and Min's interval (2005) of the gain in accuracy of `after`.
+  """Agresti and Min's interval (2005) of the gain in accuracy.
 
   `before` and `after` are bool [images], at least one: whether two models are
   correct on the same images.
@@ -83,7 +83,7 @@ def describe(accuracy: float, class_sizes: Sequence[int]) -> str:
 
 
 def describe_images(class_sizes: Sequence[int]) -> str:
-  """A text with the number of images, and of classes if some have no image."""
+  """The number of images as text, and of classes if some have no images."""
   num_images, num_classes = int(sum(class_sizes)), len(class_sizes)
   text = f'{num_images} image{"" if num_images == 1 else "s"}'
   num_seen = int(np.count_nonzero(class_sizes))
@@ -99,13 +99,13 @@ def bootstrap(
   *,
   seed: int = 0,
 ) -> tuple[float, float]:
-  """The 95% percentile interval of a metric, over images.
+  """The 95% percentile interval of a metric, by resampling images.
 
   Efron, Tibshirani. An Introduction to the Bootstrap. 1993, chapter 13.
 
   `labels` are int [images] and `logits` float [images, classes]; `seed` is for
-  resampling images. Resamples where the metric is NaN, such as the AUC of one
-  class, are left out; both ends are NaN if no resample remains.
+  resampling. Resamples where the metric is NaN, such as the AUC of one class,
+  are left out; both ends are NaN if no resample remains.
   """
   generator = np.random.default_rng(seed)
   samples = generator.integers(len(labels), size=[_NUM_SAMPLES, len(labels)])

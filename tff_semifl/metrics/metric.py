@@ -3,7 +3,7 @@
 
 """Metrics of labels and logits, loaded by name.
 
-Each takes labels, int [images] in 0..classes-1, and logits, float [images,
+A metric takes labels, int [images] in 0..classes-1, and logits, float [images,
 classes].
 """
 
@@ -155,7 +155,7 @@ class Metric(NamedTuple):
       where undefined.
     higher_is_better: Whether better models have higher values.
     by_class: Whether there is a value for each class.
-    min_classes: The fewest classes that the metric applies to.
+    min_classes: The least number of classes to which the metric applies.
   """
 
   name: str

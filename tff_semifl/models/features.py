@@ -36,9 +36,9 @@ def create_linear(
 class Features(NamedTuple):
   """Features of images, as functions of weights and images.
 
-  Each function is built when it is first called, and returns float32 [batch,
-  size]; `train`, `batch` and `infer` take what the `train_logits`,
-  `batch_logits` and `logits` of `functional.ImageClassifier` take.
+  Functions are built at their first call, and return float32 [batch, size].
+  `train`, `batch` and `infer` take the arguments of `train_logits`,
+  `batch_logits` and `logits` of `functional.ImageClassifier`.
   """
 
   size: int
@@ -60,8 +60,8 @@ def plan(
   last = symbolic.model.layers[-1]
   if not isinstance(last, tf.keras.layers.Dense) or last.input.shape.rank != 2:
     return None
-  # Cut here, not in the first call. A TFF computation is a TF 1 graph; after a
-  # cut in one, Keras would create TF 1 models only.
+  # The model is cut here instead of in the first call, which may be in a TFF
+  # computation, a TF 1 graph: Keras would then create only TF 1 models.
   body = symbolic._replace(
     model=tf.keras.Model(symbolic.model.inputs, last.input)
   )
@@ -92,7 +92,7 @@ def _when_called(
   build = functools.cache(functools.partial(create, call_fn=call_fn))
 
   def function(*arguments, **options) -> tf.Tensor:
-    # The call may be in the graph of a computation.
+    # The call may be inside the graph of a computation.
     with tf.init_scope():
       built = build()
     return built(*arguments, **options)

@@ -33,10 +33,10 @@ _SPARSITY_THRESHOLD = 1e-5
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class DecomposedConvolution(tf.keras.layers.Layer):
-  """A convolution without bias, by the sum of two kernels, sigma and phi.
+  """A convolution without bias, whose kernel is the sum of sigma and phi.
 
-  Both are initialized as independent Kaiming normal, so that their sum has
-  twice the variance of a plain kernel, as in the authors' code.
+  As in the authors' code, both have independent Kaiming normal initial values,
+  so that the sum has twice the variance of a plain kernel.
   """
 
   def __init__(
@@ -60,7 +60,7 @@ class DecomposedConvolution(tf.keras.layers.Layer):
     self.sigma = self.add_weight(
       _SIGMA, shape, initializer=residual.kaiming_normal(self._seed)
     )
-    # Negative, as all other seeds are 0 or more.
+    # Negative, because all other seeds are 0 or more.
     self.phi = self.add_weight(
       _PHI, shape, initializer=residual.kaiming_normal(-1 - self._seed)
     )
@@ -153,7 +153,7 @@ class SparseLayer(tf.keras.layers.Layer):
     self._seed = seed
 
   def add_kernel(self, shape: list[int]) -> None:
-    """Creates the weights; `shape` leaves out the last axis, the outputs."""
+    """Creates the weights; `shape` lacks the last axis, the outputs."""
 
     def initialize_phi(shape: list[int], dtype: tf.DType) -> tf.Tensor:
       initializer = tf.keras.initializers.VarianceScaling(seed=self._seed)
@@ -168,7 +168,7 @@ class SparseLayer(tf.keras.layers.Layer):
     self.phi = self.add_weight(_PHI, shape, initializer=initialize_phi)
 
   def kernel(self, training: bool) -> tf.Tensor:
-    """Sigma + phi, without the small values of phi unless `training`."""
+    """Sigma + phi; unless `training`, without small values of phi."""
     if training:
       return self.sigma + self.phi
     is_large = tf.abs(self.phi) > _SPARSITY_THRESHOLD
@@ -191,7 +191,7 @@ class SparseConvolution(SparseLayer):
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class SparseDense(SparseLayer):
-  """A linear layer without bias, of float [batch, features]."""
+  """A linear layer without bias, for float [batch, features]."""
 
   def build(self, input_shape: tf.TensorShape) -> None:
     self.add_kernel([input_shape[-1]])

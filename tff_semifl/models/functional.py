@@ -4,9 +4,9 @@
 """Keras models as functions that TFF computations call.
 
 `tff.learning.models.functional_model_from_keras` clones the model into a TF 1
-graph each time, outside which Keras classes then no longer work. Here the model
-is cloned once, for `tf.function`s of the weights (`pure_functions`), which both
-computations and eager code can call.
+graph each time; then Keras classes no longer work outside of this graph. Here
+the model is cloned once, for `tf.function`s of the weights (`pure_functions`),
+which computations and eager code can call.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,8 +31,8 @@ ModelWeights = tff.learning.models.ModelWeights
 class WeightKinds(NamedTuple):
   """The weights of a Keras model by role in training, in the model's order.
 
-  Statistics are the means and variances of layers that normalize by the batch
-  in training. All other non-trainable weights are frozen.
+  Statistics are the means and variances of layers that use batch statistics in
+  training. All other non-trainable weights are frozen.
   """
 
   trainable: tuple[tf.Variable, ...]
@@ -74,8 +74,8 @@ def _find_normalizing(
 ) -> list[static_batch_norm.StaticBatchNormalization]:
   """The layers that normalize by batch statistics in training.
 
-  A call of the model shows these layers, as the model may call some of its
-  layers with `training=False`.
+  They are found by a call of the model, which may call some of its layers with
+  `training=False`.
   """
   kind = static_batch_norm.StaticBatchNormalization
   inner = keras_conversion.inner_layers(model)
@@ -122,12 +122,11 @@ class ImageClassifier(NamedTuple):
   Attributes:
     initial_weights: The initial arrays.
     train_logits: (weights, images, seed=None, num_real=None) -> float32 [batch,
-      classes], in training mode: normalized by the batch. `seed`, int32 [2], is
-      required if the model has `KeyedDropout`. If `num_real`, an int32 scalar,
-      is not None, images from this index on are padding, which the statistics
-      ignore.
-    batch_logits: (weights, images, num_real=None) -> as `train_logits`, without
-      dropout.
+      classes], in training mode, normalized by batch statistics. `seed`, int32
+      [2], is required if the model has `KeyedDropout`. Images from the index
+      `num_real`, an int32 scalar, are padding, which the statistics ignore.
+    batch_logits: (weights, images, num_real=None) -> like `train_logits`,
+      without dropout.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
     batch_moments: (weights, images) -> a list with the moments of each layer
       with statistics, as `static_batch_norm.collecting_moments` describes them;
@@ -169,8 +168,8 @@ def from_keras(
 
   Args:
     model: A functional or sequential Keras model from images to logits, without
-      a final softmax. It is converted by `keras_conversion.convert`: batch
-      normalization becomes static, and dropout takes a seed.
+      a final softmax. `keras_conversion.convert` makes batch normalization
+      static, and gives dropout a seed.
     jit_compile: Whether XLA compiles `train_logits` and its gradient, once for
       each batch size. TFF's own worker has no XLA, and ignores this setting.
 
@@ -219,7 +218,7 @@ def from_keras(
 def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:
   """The moments of each layer with statistics, in order."""
   collected = _collect_moments(model, images)
-  # Layers may be called in another order than that of the model's weights.
+  # The order of calls may differ from the order of the model's weights.
   position = {id(w): i for i, w in enumerate(model.non_trainable_weights)}
   collected.sort(key=lambda each: position[id(each[0].mean)])
   return [moments for _, moments in collected]

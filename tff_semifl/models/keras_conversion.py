@@ -17,7 +17,7 @@ from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
 
 Layer = tf.keras.layers.Layer
-# As in every layer of the code of Zhang et al.
+# The number of groups in the code of Zhang et al.
 _MAX_GROUPS = 32
 _SPATIAL_DROPOUT = (
   tf.keras.layers.SpatialDropout1D,
@@ -27,7 +27,7 @@ _SPATIAL_DROPOUT = (
 
 
 class LayerError(ValueError):
-  """Raised if a layer of a model cannot be used."""
+  """A layer of a model cannot be used."""
 
   def __init__(self, layer: Layer, problem: str):
     """Initializes the error."""
@@ -50,7 +50,7 @@ def to_group_norm(layer: Layer) -> Layer:
   """Group normalization with gamma and beta, but no statistics.
 
   There are 32 groups, as in the code of Zhang et al., or the largest smaller
-  number that divides the channels: 16 groups of 16 channels, 24 of 48. The
+  number that divides the channels: 16 groups for 16 channels, 24 for 48. The
   model's outputs change. A frozen layer, whose statistics are final, becomes a
   `StaticBatchNormalization`.
 
@@ -59,7 +59,7 @@ def to_group_norm(layer: Layer) -> Layer:
   """
   if not layer.trainable:
     return to_static_batch_norm(layer)
-  # The mean is a weight that is not trained.
+  # The first non-trainable weight is the mean.
   num_channels = layer.non_trainable_weights[0].shape[0]
   num_groups = next(
     groups
@@ -85,10 +85,10 @@ def convert(
 ) -> tf.keras.Model:
   """Replaces all layers that are not pure functions.
 
-  Batch normalization is replaced by `replace_batch_norm`, with
-  `replaces_static` also static batch normalization; dropout by `KeyedDropout`;
-  and `Normalization`, which holds tensors, by `Rescaling`. Other layers, all
-  weights and frozen states are kept. If nothing is to be replaced, the result
+  `replace_batch_norm` replaces batch normalization, and static batch
+  normalization if `replaces_static`. `KeyedDropout` replaces dropout, and
+  `Rescaling` replaces `Normalization`, which holds tensors. Other layers, all
+  weights and frozen states are kept. If there is nothing to replace, the result
   is `model` itself.
   """
   replaced = (

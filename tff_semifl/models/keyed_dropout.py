@@ -18,7 +18,7 @@ from tff_semifl.randomness import random_draws
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class KeyedDropout(tf.keras.layers.Layer):
-  """Drops values and scales up the rest in training; else the identity.
+  """Drops values and scales up the rest in training; in inference the identity.
 
   Input and output: float [batch, ..., channels].
   """

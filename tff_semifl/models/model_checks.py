@@ -53,11 +53,11 @@ def _find_problem(layer: tf.keras.layers.Layer) -> str | None:
 
 
 def _draws(layer: tf.Module) -> bool:
-  """Whether a layer draws random numbers; a rate of 0 draws none."""
+  """Whether a layer draws random numbers; with a rate of 0 it does not."""
   return isinstance(layer, _RANDOM) and getattr(layer, 'rate', None) != 0
 
 
-# Functions that make probabilities, with their names.
+# Functions whose outputs are probabilities, with their names.
 _MAKE_PROBABILITIES = {
   tf.keras.activations.softmax: 'softmax',
   tf.keras.activations.sigmoid: 'sigmoid',
@@ -76,14 +76,14 @@ _MOVE_VALUES = (
 
 
 def _check_outputs(model: tf.keras.Model) -> None:
-  """Checks that a model returns a value for each class, no probabilities."""
+  """Checks that a model returns a logit for each class, not probabilities."""
   if len(model.output_shape) != 2 or model.output_shape[1] < 2:
     raise ValueError(
       f'Model {model.name!r} must return [batch, classes], with two or more'
       f' classes, found {list(model.output_shape)}.'
     )
   layer = _last_layer(model.outputs[0])
-  # The layer of a TensorFlow operation has a `function`.
+  # Layers of TensorFlow operations have a `function` instead.
   activation = getattr(layer, 'activation', getattr(layer, 'function', None))
   if isinstance(layer, tf.keras.layers.Softmax):
     activation = tf.nn.softmax

@@ -22,19 +22,19 @@ from tff_semifl.randomness import random_draws
 
 
 def as_it_is(fn: Callable[..., Any]) -> Callable[..., Any]:
-  """Exempts a function from AutoGraph, but not layers that the function calls.
+  """Exempts a function from AutoGraph, but not the layers that it calls.
 
   AutoGraph takes four seconds for a client update. `autograph=False` would also
-  turn off conversions that TensorFlow and Keras request: of layers' `call`, and
-  of functions passed to operations such as `tf.map_fn`. `fn` must have no `if`
-  or loop on tensors.
+  turn off conversions that TensorFlow and Keras need: for the `call` of layers,
+  and for functions passed to operations such as `tf.map_fn`. `fn` must not have
+  an `if` or loop on tensors.
   """
 
   def call(*arguments: Any) -> Any:
     # AutoGraph skips a method wrapper, which has no Python code.
     return fn.__call__(*arguments)
 
-  # For TensorFlow's errors and profiles.
+  # TensorFlow's errors and profiles show this name.
   call.__name__ = fn.__name__
   return call
 
@@ -105,7 +105,7 @@ def build(
           f'Model {model.name!r} holds a variable that is no weight of a layer.'
           ' Create it by add_weight.'
         )
-      # For example a layer's `tf.constant`; in `values`, weights come first.
+      # For example a `tf.constant` of a layer; weights come first.
       position[id(captured)] = len(position)
       constants.append(captured.numpy())
     return position[id(captured)], captured.dtype
@@ -115,10 +115,10 @@ def build(
     image_shape: tuple[int | None, ...], *num_real: tf.TensorSpec
   ) -> tuple[Any, list[tuple[int, tf.DType]]]:
     """Traces the model; also returns the index and dtype of each capture."""
-    # The caller may be in a TF 1 graph.
+    # The caller may be inside a TF 1 graph.
     with tf.init_scope():
-      # Where the batch size is known, the client update is one XLA program. XLA
-      # could not compile the gradient of a program nested in it.
+      # If the batch size is known, the client update is one XLA program, and
+      # XLA cannot compile the gradient of a nested program.
       compiled = jit_compile and image_shape == model.input_shape
       traced = tf.function(
         as_it_is(call), jit_compile=compiled or None
@@ -130,7 +130,7 @@ def build(
       return traced, [find_value(each) for each in traced.captured_inputs]
 
   trace(model.input_shape)
-  # Cached, as a client update calls the model several times.
+  # Cached, because a client update calls the model several times.
   insert = functools.cache(_build_insertion)
 
   def pure_function(
@@ -165,8 +165,9 @@ def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
   """Builds a function that copies a traced function into the current graph.
 
   The result takes the values of all arguments and captured tensors. Gradients
-  use constants of the traced function, such as paddings. If these were outputs
-  of a call, XLA would recompile for each value of the call's arguments.
+  use constants of the traced function, such as paddings. If these constants
+  were outputs of a call, XLA would recompile for each value of the call's
+  arguments.
   """
   graph_def = traced.graph.as_graph_def()
   inputs = {each.op.name: each for each in traced.inputs}
@@ -178,7 +179,7 @@ def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
 
   @tf.custom_gradient
   def insert(*values):
-    # The values may be of an outer graph.
+    # The values may be tensors of an outer graph.
     values = [tf.identity(value) for value in values]
     outputs = tf.graph_util.import_graph_def(
       graph_def,

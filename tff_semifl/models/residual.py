@@ -47,7 +47,7 @@ def convolve(
   """Convolves without bias; 3x3 kernels pad one pixel on all sides.
 
   With a stride of 2, 'same' would pad even sizes on one side only. With a
-  stride of 1, 'same' pads all sides, too, and makes no padded copy.
+  stride of 1, 'same' also pads all sides, without a padded copy.
   """
   if size == 3 and stride != 1:
     x = tf.keras.layers.ZeroPadding2D(1)(x)
@@ -72,8 +72,8 @@ def pre_activation_block(
 ) -> tf.Tensor:
   """Applies a pre-activation residual block with two 3x3 convolutions.
 
-  An identity shortcut takes the raw input, a projection the activated input.
-  The first convolution and the projection have the given stride.
+  An identity shortcut takes the raw input, a projection takes the activated
+  input. The first convolution and the projection have the given stride.
   """
   h = normalize_and_activate(x)
   if x.shape[-1] == filters and stride == 1:

@@ -9,7 +9,7 @@ Keras's own layer updates moving averages in training, which TFF cannot trace
 and federated averaging would corrupt.
 
 References:
-  Diao, Ding, Tarokh. HeteroFL. ICLR 2021 (the origin of the idea).
+  Diao, Ding, Tarokh. HeteroFL. ICLR 2021 (introduces the idea).
 """
 
 from collections.abc import Iterator
@@ -32,10 +32,10 @@ _NUM_REAL = contextvars.ContextVar('num_real', default=None)
 class StaticBatchNormalization(tf.keras.layers.Layer):
   """Normalizes by batch statistics in training, else by stored statistics.
 
-  Weights, each float32 [channels]: `gamma` and `beta`, trainable; `mean` and
-  `variance`, not trainable and never written by the layer, initially 0 and 1. A
-  frozen layer always normalizes by the stored statistics, as Keras's does.
-  Input and output: float [batch, ..., channels].
+  Weights are float32 [channels]: `gamma` and `beta`, trainable; `mean` and
+  `variance`, not trainable, initially 0 and 1, never written by the layer. A
+  frozen layer always normalizes by the stored statistics, as in Keras. Input
+  and output are float [batch, ..., channels].
   """
 
   def __init__(
@@ -46,7 +46,7 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     scale: bool = True,
     **kwargs: Any,
   ):
-    """Initializes the layer; without `center` and `scale`, beta 0, gamma 1."""
+    """Initializes the layer; `center` adds beta, and `scale` adds gamma."""
     super().__init__(**kwargs)
     self.epsilon = epsilon
     self.center = center
@@ -114,19 +114,19 @@ def _weigh_rows(inputs: tf.Tensor, num_real: tf.Tensor) -> tf.Tensor:
   is_real = tf.reshape(
     tf.range(shape[0]) < num_real, [-1] + [1] * (inputs.shape.rank - 1)
   )
-  # At least 1, so that no real row gives statistics of 0, not NaN.
+  # At least 1: without real rows, statistics are 0 instead of NaN.
   count = tf.cast(
     tf.maximum(num_real, 1) * tf.reduce_prod(shape[1:-1]), tf.float32
   )
-  # Padding repeats some image, so that 0 times its values is 0, not NaN.
+  # Padding repeats a real image, so that 0 times its values is 0, not NaN.
   return tf.where(is_real, 1.0 / count, 0.0)
 
 
 def _batch_moments(inputs: tf.Tensor) -> tf.Tensor:
   """The moments of a batch, which can be merged with other batches' moments.
 
-  The fused kernel's mean and variance are less precise, as the kernel adds one
-  value after another: 1e-5 too small for 250 images of 32x32.
+  The fused kernel adds one value after another, which is less precise: mean and
+  variance are 1e-5 too small for 250 images of 32x32 pixels.
   """
   count = tf.cast(tf.reduce_prod(tf.shape(inputs)[:-1]), tf.float32)
   mean = _sum(inputs) / count
@@ -143,9 +143,9 @@ def _sum(values: tf.Tensor) -> tf.Tensor:
 
 @contextlib.contextmanager
 def with_padding(num_real: tf.Tensor | None) -> Iterator[None]:
-  """Makes layers that are called in this context ignore padding.
+  """A context in which layers ignore padding.
 
-  `num_real` is the number of rows before the padding; None for all.
+  `num_real` is the number of rows before the padding; None without it.
   """
   token = _NUM_REAL.set(num_real)
   try:
@@ -184,8 +184,8 @@ def normalize(
   """Normalizes by weighted statistics, with a gradient in few operations.
 
   TensorFlow's own gradient, fused by XLA, has 12% more kernels in a step of a
-  WideResNet-16-1. Inputs are float32 [batch, ..., channels]; the weight of each
-  value is float32 [batch, 1, ..., 1], and sums to 1 over a channel.
+  WideResNet-16-1. Inputs are float32 [batch, ..., channels]; weights of values
+  are float32 [batch, 1, ..., 1], and sum to 1 over a channel.
   """
   axes = list(range(inputs.shape.rank - 1))
   deviations = inputs - tf.reduce_sum(weight * inputs, axes)

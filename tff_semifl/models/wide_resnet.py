@@ -7,7 +7,7 @@ References:
   Zagoruyko, Komodakis. Wide residual networks. BMVC 2016.
   Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
   Simplifying semi-supervised learning with consistency and confidence. NeurIPS
-  2020. Its authors' code, `libml/models.py`.
+  2020. The code of its authors, `libml/models.py`.
 """
 
 import itertools
@@ -25,7 +25,7 @@ _EPSILON = 1e-3
 
 
 def default_num_groups(image_shape: tuple[int, int, int]) -> int:
-  """The default number of groups, so that the last has 8x8 pixels or more.
+  """The default number of groups; the last group has at least 8x8 pixels.
 
   Images of 8x8 pixels have 1 group; 16x16, 2; 32x32, 3; 96x96, 4.
   """
@@ -37,8 +37,8 @@ def _count_blocks(
 ) -> tuple[int, int]:
   """The number of groups (by default `default_num_groups`) and blocks in each.
 
-  `depth - 1` must be an odd multiple of `num_groups`: stem, pairs of
-  convolutions and classifier. Each group but the first halves height and width.
+  `depth - 1` must be an odd multiple of `num_groups`: there are a stem, pairs
+  of convolutions and a classifier. Later groups halve the size.
   """
   if num_groups is None:
     num_groups = default_num_groups(image_shape)
@@ -143,7 +143,7 @@ def _add_block(
   """Applies FixMatch's residual block with two 3x3 convolutions.
 
   The shortcut takes the activated input if `activates_shortcut`, as in the
-  first block, and else the raw input.
+  first block; otherwise the raw input.
   """
   h = _normalize_and_activate(x)
   shortcut = h if activates_shortcut else x

@@ -4,11 +4,11 @@
 """The networks of Zhang et al., with PyTorch's default initial weights.
 
 For EMNIST, the paper names the network of Reddi et al., but the authors' code
-has another network, with as many parameters. Neither network normalizes. (Two
-unused group normalizations of the code are omitted.) `train_logits` of both
-networks needs a seed for dropout. For CIFAR-10 and SVHN, the authors use a
-ResNet-18 of the original blocks: normalization after each convolution,
-activation after the addition.
+has another network with as many parameters. Both networks have no normalization
+(two unused group normalizations of the code are omitted), and `train_logits`
+needs a seed for dropout. For CIFAR-10 and SVHN, the authors use a ResNet-18
+with the original blocks: normalization after each convolution, activation after
+the addition.
 
 References:
   He, Zhang, Ren, Sun. Deep residual learning for image recognition. CVPR 2016.
@@ -165,7 +165,7 @@ def _connect(x: tf.Tensor, units: int, seed: int) -> tf.Tensor:
 
 
 def _uniform(num_inputs: int, seed: int) -> tf.keras.initializers.Initializer:
-  """As `residual.uniform_by_inputs`, for biases."""
+  """The initializer of biases; `residual.uniform_by_inputs` is for kernels."""
   bound = 1 / math.sqrt(num_inputs)
   # With the kernel's seed, the bias would repeat its first values.
   return tf.keras.initializers.RandomUniform(-bound, bound, seed=seed + 2**30)

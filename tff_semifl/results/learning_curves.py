@@ -22,12 +22,11 @@ _OF_CONFIDENT_LABELS = (
   'client/micro_threshold_accuracy',
 )
 # The palette of Okabe and Ito, for any color vision. Colors and line styles
-# distinguish 28 curves, and neighbors even in gray prints.
+# distinguish 28 curves; successive curves differ even in gray.
 _COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
 _COLORS += ('#000000',)
 _STYLES = ('-', '--', '-.', ':')
-# In inches and points: three panels fill the width of a page, with text in the
-# size of a caption.
+# Inches and points: three panels fill the width of a page.
 _PANEL_SIZE = (2.4, 2.2)
 _LEGEND_LINE = 0.2
 _FONT_SIZE = 8
@@ -59,7 +58,7 @@ LEARNING_CURVES = (
 )
 _PANELS = {panel.column: panel for panel in LEARNING_CURVES}
 
-# Runs by name in the legend; runs of the same name differ in the seed only.
+# Runs by name in the legend; runs of the same name differ only in the seed.
 Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
 
 
@@ -75,11 +74,11 @@ def create_figure(
 ) -> figure.Figure:
   """A figure of panels side by side, with a learning curve for each name.
 
-  Several runs of a name are drawn as their mean, with a band of one standard
-  deviation (percentages are clipped to 0..100), over their common rounds.
-  Curves that are nowhere above 0 and panels without curves are left out.
-  Undefined values, for which the table has 0, are gaps: clients' columns in
-  round 0, and the accuracy above the threshold if no label passes.
+  Several runs of a name are drawn as their mean over common rounds, with a band
+  of one standard deviation (percentages are clipped to 0..100). Curves without
+  values above 0, and panels without curves, are left out. Undefined values, for
+  which the table has 0, are gaps: clients' columns in round 0, and the accuracy
+  above the threshold if no label passes.
   """
   curves = {
     panel: {

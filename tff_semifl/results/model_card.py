@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The model card: what users of a model should know, as Markdown."""
+"""The model card, a description of a model for its users, as Markdown."""
 
 from collections.abc import Mapping, Sequence
 import pathlib
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.data import example_kinds
+from tff_semifl.data import sources
 from tff_semifl.experiment import export_formats
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import hparams_file
@@ -30,8 +30,8 @@ class ModelCard(NamedTuple):
   """The content of a model card.
 
   The card shows the scores of the first of `files`. `stated` are the user's
-  statements, by title; None if not stated. `result` is the system's own
-  description of the result, in lines.
+  statements, by title; None if not stated. `result` are lines from the system
+  on the result.
   """
 
   name: str
@@ -106,14 +106,14 @@ def _to_markdown(card: ModelCard) -> str:
       sorted(hparams.versions.items()), heading=('what', 'version')
     ),
   )
-  # Removes the empty lines of sections that this model lacks.
+  # Removes the empty lines of omitted sections.
   paragraphs = (each.strip('\n') for each in text.split('\n\n'))
   return '\n\n'.join(each for each in paragraphs if each) + '\n'
 
 
 def _describe_input(shape: Sequence[int]) -> tuple[str, str]:
   """The kind of classifier, and its input."""
-  if example_kinds.kind_of(shape) is example_kinds.FEATURES:
+  if sources.kind_of(shape) is sources.FEATURES:
     takes = f'float32 vectors of {shape[0]} features'
     return 'A classifier of feature vectors', takes
   height, width, num_channels = shape

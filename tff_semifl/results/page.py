@@ -5,7 +5,7 @@
 
 Functions escape their text, except arguments that are documented as HTML.
 `report_template.html` has the style sheet, which follows the reader's choice of
-light or dark, and fits a phone: wide tables scroll by themselves.
+light or dark, and fits phones: wide tables scroll.
 """
 
 import base64
@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 
 _FIGURE_STYLE = {
-  # Text stays text, which can be searched and read aloud.
+  # Text that can be searched and read aloud, instead of shapes.
   'svg.fonttype': 'none',
   # Makes pages reproducible.
   'svg.hashsalt': 'tff_semifl',

@@ -26,11 +26,11 @@ from tff_semifl.results import run_facts
 from tff_semifl.results import run_record
 from tff_semifl.results import summary
 
-# Further runs appear only in tables, so that the report of a sweep stays small.
+# More runs appear only in tables, so that the report of a sweep stays small.
 _MAX_IN_FULL = 8
 # With more logits, 500 samples take minutes.
 _MAX_BOOTSTRAPPED = 500_000
-# Further classes are in a collapsed table.
+# More classes are in a collapsed table.
 _SHOWN_CLASSES = 25
 # A matrix of more classes would be too fine for a page.
 _MAX_CONFUSION = 100
@@ -47,7 +47,7 @@ def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
       found.extend(sorted(inside))
       continue
     with _naming(folder):
-      # Raises an error that says why a folder is no experiment.
+      # Raises an error that says why a folder is not an experiment.
       saved_experiment.read_hparams(folder)
     found.append(folder)
   return list(dict.fromkeys(found))
@@ -91,8 +91,8 @@ def create(runs: Sequence[run_record.RunRecord]) -> str:
     if len(runs) > len(shown):
       body.append(
         page.paragraph(
-          f'The first {len(shown)} of {len(runs)} are shown in full; a report'
-          ' on a run alone has all of it.'
+          f'The first {len(shown)} of {len(runs)} runs are shown in full; the'
+          ' report of a single run shows all.'
         )
       )
   names = ', '.join(run.name for run in shown)
@@ -113,8 +113,8 @@ def _create_run(run: run_record.RunRecord) -> Iterator[str]:
   yield page.heading('Metrics')
   yield page.table(['metric', 'value', '95% interval', 'better'], _metrics(run))
   yield page.paragraph(
-    'Intervals are about other images, not other seeds: Wilson of accuracies,'
-    ' bootstrap of others.',
+    'Intervals are for other images, not other seeds: Wilson intervals of'
+    ' accuracies, bootstrap intervals of other metrics.',
     'quiet',
   )
   yield page.heading('Learning curves')
@@ -188,7 +188,7 @@ def _metrics(run: run_record.RunRecord) -> Iterator[tuple[str, ...]]:
       '' if run.evaluated is None else _interval(name, run.evaluated),
       'higher' if metric_lib.METRICS[name].higher_is_better else 'lower',
     )
-  # Metrics of the setting `metrics`; a table has the metrics by class.
+  # Metrics of the setting `metrics`; metrics by class are in a table.
   for name, value in run.recorded_values.items():
     of_class = name.partition('/')[0] in metric_lib.METRICS and '/' in name
     if name not in ('loss', *run_facts.TITLES) and not of_class:

@@ -35,7 +35,7 @@ _LOSSES = (
 
 
 class Group(NamedTuple):
-  """Runs by seed, in which alone they differ, and their metrics by name."""
+  """Runs that differ only in the seed, by seed, and their metrics by name."""
 
   name: str
   runs: Mapping[object, run_record.RunRecord]
@@ -47,9 +47,9 @@ class Group(NamedTuple):
 
 
 def find_groups(runs: Sequence[run_record.RunRecord]) -> list[Group]:
-  """Groups runs, in the order of each group's first run.
+  """Groups runs that differ only in the seed, in order of first runs.
 
-  Runs with the same settings and seed are in different groups.
+  Runs with equal settings and seed are in different groups.
   """
   by_settings: dict[tuple[str, int], dict[object, run_record.RunRecord]] = {}
   for run in runs:
@@ -165,7 +165,7 @@ def _means(groups: Sequence[Group]) -> str:
 
 
 def _differences(groups: Sequence[Group]) -> Iterator[str]:
-  """Yields the paired differences of each group from the first, as HTML."""
+  """Yields the paired differences between each group and the first, as HTML."""
   first, *others = groups
   yield page.paragraph(
     f'Each minus {first.name}, in points of accuracies, over the seeds that'

@@ -15,7 +15,7 @@ from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import intervals
 
 if typing.TYPE_CHECKING:
-  # `launch.evaluate` needs no TFF, which these import.
+  # These modules import TFF, which `launch.evaluate` does not need.
   from tff_semifl.experiment import hparams_file
   from tff_semifl.experiment import saved_experiment
 
@@ -36,11 +36,11 @@ _CLASS_HEADINGS = (
 )
 # With 25 images, an accuracy has a standard error of up to ten points.
 _FEW_IMAGES = 25
-# Above these excesses of the calibration error over chance, probabilities are
+# By how much the calibration error may exceed chance before probabilities are
 # called off, or far off.
 _CLOSE = 0.05
 _OFF = 0.15
-# Above this ratio of class sizes, a mean over images hides small classes.
+# Above this ratio of class sizes, means over images hide small classes.
 _UNBALANCED = 1.5
 _LIMITS_OF_ALL = (
   'Every image gets one of these classes, often with a high probability, even'
@@ -75,7 +75,7 @@ def class_table(class_names: Sequence[str], scores: scores_lib.Scores) -> Table:
 
 
 def settings_table(hparams: 'hparams_file.Hparams') -> Table:
-  """A table of the settings that a run's results depend on."""
+  """A table of the settings that affect a run's results."""
   from tff_semifl.experiment import run_settings
 
   return ('flag', 'value'), [
@@ -99,7 +99,7 @@ def describe_calibration(scores: scores_lib.Scores) -> str:
     verdict = 'about right, as far as these images tell'
   else:
     verdict = 'too high' if bias > 0 else 'too low'
-    # Errors of both signs cancel in the mean.
+    # Positive and negative errors cancel in the mean.
     if abs(bias) < excess / 2:
       verdict = 'off'
     if excess > _OFF:
@@ -126,7 +126,7 @@ def describe_metrics(
 def describe_training(
   hparams: 'hparams_file.Hparams', trained: 'saved_experiment.TrainedModel'
 ) -> Iterator[str]:
-  """Yields what is unusual about the round of a kept model."""
+  """Yields lines on the round of a kept model, if it is unusual."""
   total_rounds = hparams.flags.get('total_rounds')
   choice = trained.choice
   if choice is not None and choice.is_by_test:
@@ -155,7 +155,7 @@ def describe_limits(
   yield from describe_training(hparams, trained)
   if scores is None:
     yield (
-      'What was exported was not tested itself; the model had an accuracy of'
+      'The exported file was not tested; the model had an accuracy of'
       f' {trained.accuracy:.1%} in training.'
     )
     yield from _LIMITS_OF_ALL

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from tff_semifl import settings as settings_lib
-from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
 from tff_semifl.experiment import client_privacy
 from tff_semifl.experiment import client_results
@@ -54,7 +53,7 @@ class Evaluated(NamedTuple):
   """The exported model's predictions for the test or validation images."""
 
   scores: scores_lib.Scores
-  # Equal for the same images in the same order.
+  # A digest of the images in their order.
   digest: str
   # Wrong predictions with the highest confidence; empty for feature vectors.
   wrong: Sequence[Example]
@@ -65,8 +64,8 @@ class RunRecord(NamedTuple):
 
   If `evaluated` is None, `why_not_evaluated` is the reason. `class_names` is
   empty and `settings` None if unknown on this machine. `clients` is empty if
-  not measured. `privacy` is None without differential privacy. `result` is the
-  system's own description of the result, in lines; empty for most systems.
+  not measured. `privacy` is None without differential privacy. `result` are
+  lines from the system on the result; most systems have none.
   """
 
   name: str
@@ -77,7 +76,7 @@ class RunRecord(NamedTuple):
   settings: experiment_settings.ExperimentSettings | None
   evaluated: Evaluated | None
   why_not_evaluated: str | None
-  # Of the exported model, and with the class shares of each client if known.
+  # Accuracies of the exported model, and with clients' class shares if known.
   clients: Sequence[Sequence[client_accuracy.ClientAccuracy]]
   privacy: privacy_statement.PrivacyStatement | None
   warnings: Sequence[str]
@@ -160,7 +159,7 @@ def _evaluate(
   task = experiment.data.create_task(experiment.model.model.create_task)
   if task.data_description != hparams.data:
     raise ValueError(
-      f'the images are others now ({task.data_description}) than in training'
+      f'the images ({task.data_description}) differ from those in training'
       f' ({hparams.data})'
     )
   if experiment.validates:
@@ -175,7 +174,7 @@ def _evaluate(
   digest = hashlib.sha256(sources.hash_images(test.images).tobytes())
   digest.update(np.asarray(test.labels, np.int64).tobytes())
   wrong = ()
-  if model.kind is example_kinds.IMAGES:
+  if model.kind is sources.IMAGES:
     wrong = _choose_wrong(test, scores.probabilities)
   return tuple(model.class_names), Evaluated(scores, digest.hexdigest(), wrong)
 

@@ -42,7 +42,7 @@ def summarize(values: Sequence[float | None]) -> Summary:
   if not math.isfinite(mean):
     nan = math.nan
     return Summary(mean, nan, nan, intervals.Interval(nan, nan))
-  # Sample deviation, because the seeds are a sample of all seeds.
+  # The sample deviation, because the seeds are a sample of all seeds.
   return Summary(
     mean,
     statistics.stdev(known),

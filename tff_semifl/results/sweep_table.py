@@ -26,7 +26,7 @@ class Entry(NamedTuple):
 
   `kind` is 'flagfile' or 'preset', and `source` the name of the file or preset.
   `paper` is a paper's accuracy: text, mean and deviation. `varied` is the name
-  and the value of a setting that overrides the source; None without.
+  and value of a setting that overrides the source, or None.
   """
 
   name: str
@@ -81,7 +81,7 @@ def tabulate(
 ) -> tuple[str, list[dict[str, object]]]:
   """The table in Markdown, and the numbers for a CSV file.
 
-  `kind` is that of the evaluated images: 'test' or 'validation'.
+  `kind` says which images were evaluated: 'test' or 'validation'.
   """
   shown, numbers = [], []
   for row in rows:
@@ -143,8 +143,8 @@ def describe_choices(
   """Lines on the value of the varied setting with the least validation loss.
 
   With few validation images accuracies are often equal, but losses differ.
-  `program` is the training command, and `arguments` are the command's flags
-  except the validation split.
+  `program` is the training command; `arguments` are its flags without the
+  validation split.
   """
   by_entry = {}
   for row in rows:

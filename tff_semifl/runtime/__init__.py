@@ -42,7 +42,7 @@ __all__ = (
   'simulation_context',
 )
 
-# TFF's worker takes half a second to end, if it ends at all.
+# TFF's worker usually takes half a second to end, but may never end.
 _COLLECT_SECONDS = 5
 
 
@@ -64,7 +64,7 @@ def simulation_context(
       determines it.
     devices: See `InProcessContext`; not with `ray`.
     client_threads_per_operation: See `InProcessContext`; not with `ray`.
-    ray: The Ray cluster that clients run on; by default this process runs all.
+    ray: The Ray cluster on which clients run; by default this process runs all.
   """
   if ray is None:
     creator = contextlib.closing(
@@ -138,7 +138,7 @@ class AsyncContext(tff.framework.AsyncContext):
   """
 
   def __init__(self, context: tff.framework.SyncContext):
-    """Wraps a context, which must allow calls from other threads."""
+    """Wraps a context that allows calls from other threads."""
     self._context = context
 
   async def invoke(self, comp: Any, arg: Any) -> Any:
@@ -149,7 +149,7 @@ class AsyncContext(tff.framework.AsyncContext):
 
 
 class EndedContext(tff.framework.SyncContext):
-  """The last context of a process, which refuses all computations."""
+  """A context that refuses all computations, for the end of a process."""
 
   def invoke(self, comp: Any, arg: Any) -> Any:
     raise RuntimeError('The interpreter is shutting down.')

@@ -67,7 +67,7 @@ class ClientPool:
 
 
 class Cohort:
-  """The clients of one call, or one of them, and the pool where they work."""
+  """The clients of a call, or one of its clients, and the pool of threads."""
 
   def __init__(self, total: int, pool: ClientPool, client: int | None = None):
     self.clients = range(total) if client is None else (client,)

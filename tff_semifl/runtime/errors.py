@@ -9,7 +9,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 _MAX_TYPE_LENGTH = 80
-# Parts of TensorFlow's messages that do not name the error.
+# Parts of TensorFlow's messages that say nothing on the error.
 _NO_NEWS = re.compile(
   r'^Graph execution error:\n+|Detected at node .*\n<stack traces.*>\n'
   r'| \[Op:\w+\]'
@@ -17,29 +17,29 @@ _NO_NEWS = re.compile(
 
 
 class ComputationError(RuntimeError):
-  """Raised if a computation fails; `__cause__` is the original error."""
+  """A computation failed; `__cause__` is the original error."""
 
 
 class NotPortableError(RuntimeError):
-  """Raised if code can only run in the process that defines it."""
+  """Code can run only in the process that defines the code."""
 
 
 class WorkerError(RuntimeError):
-  """Raised if a worker process does not start, or is lost."""
+  """A worker process did not start, or was lost."""
 
 
 class SiteError(WorkerError):
-  """Raised if a site is missing, refuses a program, or fails to run it."""
+  """A site is missing, refuses a program, or failed to run a program."""
 
 
 class SiteAwayError(SiteError):
-  """Raised if a site has left or is leaving the cluster."""
+  """A site has left or is leaving the cluster."""
 
 
 def reason(error: Exception) -> BaseException:
-  """The cause of a `ComputationError`; any other error itself.
+  """The cause of a `ComputationError`; other errors are returned as they are.
 
-  `raise ... from reason(error)` does not chain several `ComputationError`s.
+  `raise ... from reason(error)` avoids a chain of several `ComputationError`s.
   """
   if isinstance(error, ComputationError) and error.__cause__ is not None:
     return error.__cause__

@@ -27,10 +27,10 @@ Value = Any
 
 # The empty `__dict__` that all tensors share.
 _attributes = {}
-# Turns off Grappler's second pass, without which compiling a WideResNet's first
-# round takes a fifth less time and rounds are as fast. After one pass,
-# remapping may leave a loop's operation with an input from outside the loop,
-# which TensorFlow refuses to run.
+# Turns off Grappler's second pass, and remapping. Without a second pass
+# compiling a WideResNet's first round takes a fifth less time, and rounds are
+# as fast. After one pass, remapping may leave an operation of a loop with an
+# input from outside the loop, which TensorFlow refuses to run.
 REWRITING = private_api.RewriterConfig(
   meta_optimizer_iterations=private_api.RewriterConfig.ONE,
   remapping=private_api.RewriterConfig.OFF,
@@ -40,8 +40,8 @@ REWRITING = private_api.RewriterConfig(
 def call(function: Any, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
   """Calls a concrete function, which has no captures, with eager tensors.
 
-  Skips the checks of `function.__call__`, which take a fifth of the time of a
-  mean of many small arrays. (An op would be faster still, but is never freed.)
+  The call skips the checks of `function.__call__`, which take a fifth of the
+  time of a mean of many small arrays. (An op would never be freed.)
   """
   context = private_api.eager_context()
   # Call options are local to this thread.
@@ -79,7 +79,7 @@ def release_attributes(tensor: tf.Tensor) -> tf.Tensor:
 def _no_attributes() -> dict[str, Any]:
   global _attributes
   if _attributes:
-    # Code has set an attribute in the dictionary that tensors share.
+    # Some code has set an attribute in the shared dictionary.
     _attributes = {}
   return _attributes
 
@@ -164,7 +164,7 @@ def import_part(
 
 
 class GraphFunctionCache:
-  """One graph function for equal graphs, for as long as it is in use."""
+  """A cache with one graph function for equal graphs, while it is in use."""
 
   def __init__(
     self,

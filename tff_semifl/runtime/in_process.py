@@ -127,7 +127,7 @@ class InProcessContext(tff.framework.SyncContext):
 
 
 def _name(comp: tff.framework.ConcreteComputation) -> str:
-  """An error message's prefix with the computation's name, '' if unknown."""
+  """The computation's name as a prefix of error messages; '' if unknown."""
   block = comp.to_building_block()
   # TFF derives the name of the parameter from the name of the function.
   if not isinstance(block, tff.framework.Lambda) or not block.parameter_name:
@@ -137,7 +137,7 @@ def _name(comp: tff.framework.ConcreteComputation) -> str:
 
 @contextlib.contextmanager
 def _equal_types_once() -> Iterator[None]:
-  """Makes TFF deserialize equal types only once, as this takes a second."""
+  """A context in which TFF deserializes equal types once; it takes a second."""
   with _types_lock:
     serialization = private_api.type_serialization
     read = serialization.deserialize_type

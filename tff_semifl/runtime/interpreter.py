@@ -131,8 +131,8 @@ def _map_struct(fn, value):
   return fn(value)
 
 
-# Intrinsics but `federated_aggregate`, which `stages` evaluates: functions of
-# the cohort and the argument.
+# Intrinsics as functions of cohort and argument; `stages` evaluates
+# `federated_aggregate`.
 _INTRINSICS = {
   'federated_apply': lambda cohort, argument: argument[0](argument[1]),
   'federated_broadcast': _at_clients,

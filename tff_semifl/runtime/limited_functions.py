@@ -5,8 +5,8 @@
 
 Several concurrent clients with one thread each train faster than one client
 with all cores, but the server works alone and needs all cores. TensorFlow has
-one number of threads for all operations of a device, but a session has its own
-devices. Client code therefore runs in a session, and server code outside.
+one number of threads for all operations of a device, but sessions have their
+own devices. Therefore client code runs in a session.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,8 +52,7 @@ class LimitedFunction(graph_functions.GraphFunction):
   ) -> graph_functions.Value:
     """Runs the graph function like `__call__`, with the threads of a client.
 
-    Code without a loop, or that returns a dataset, uses the threads of the
-    process.
+    Code without a loop, or with a dataset as result, uses all threads.
     """
     run = self._get_run()
     if run is None:
@@ -96,7 +95,7 @@ def _build(
       spec = graph_functions.placeholder_spec(
         nodes[function_graphs.node_name(name)]
       )
-      # A session cannot be fed a dataset, but the dataset's graph.
+      # A session can be fed the graph of a dataset, but not the dataset.
       is_dataset = spec.dtype == tf.variant
       fed = tf.compat.v1.placeholder(
         tf.string if is_dataset else spec.dtype, spec.shape

@@ -4,7 +4,7 @@
 """Sites: machines that hold the images of one client each.
 
 The training program has a `SiteDataset` in place of a client's dataset. Only
-the site can turn it into images.
+the site can turn the `SiteDataset` into images.
 """
 
 from collections.abc import Mapping

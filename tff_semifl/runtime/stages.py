@@ -10,8 +10,8 @@ A compiled computation is a list of named steps. Each stage has
   aggregations of client values, one client after the other
 
 All steps of a client in a stage run together. The values of a client are
-aggregated while later clients work. A client that drops out in a stage is in no
-aggregate of this stage or of later stages.
+aggregated while later clients work. A client that drops out in a stage is left
+out of the aggregates of this stage and of later stages.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -34,7 +34,7 @@ RunClients = Callable[
 ]
 # (steps of the clients, names of the steps that are outputs) -> `RunClients`.
 BuildClients = Callable[[Sequence[Step], Sequence[str]], RunClients]
-# Builds a step of the server, or one that is common to all clients.
+# Builds a step of the server, or a step common to all clients.
 BuildStep = Callable[[Step], interpreter.Evaluate]
 
 _AGGREGATE = 'federated_aggregate'

@@ -25,13 +25,13 @@ from tff_semifl.runtime import sites
 
 
 class AllEqual(NamedTuple):
-  """A value that all clients share, however many there are."""
+  """A value that all clients share, for any number of clients."""
 
   member: Any
 
 
 def num_clients(value: Any, value_type: tff.Type) -> int | None:
-  """The number of clients; None if no part of the argument is per client."""
+  """The number of clients; None if the argument has no values at clients."""
   counts = _count_clients(value, value_type)
   if len(counts) > 1:
     raise ValueError(
@@ -174,8 +174,8 @@ def _to_containers(dataset, element_type):
     tf.nest.assert_same_structure(spec, to_element_spec(element_type))
     return dataset
   except (TypeError, ValueError):
-    # `tf.data` unpacks a tuple into arguments.
-    is_tuple = type(spec) is tuple  # Not so for a named tuple.
+    # `tf.data` unpacks tuples, but not named tuples, into arguments.
+    is_tuple = type(spec) is tuple
 
     def convert(*parts):
       element = embed(parts if is_tuple else parts[0], element_type)

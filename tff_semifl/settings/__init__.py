@@ -15,8 +15,7 @@ fields form a tree, in which no name occurs twice. `describe`, `as_dict` and
 
     change(Mixup(), {'mixup_concentration': 1})
 
-Flags, recorded hyperparameters, the table of all settings and error messages
-are derived from such trees.
+Flags, records, the table of all settings and error messages come from trees.
 """
 
 from tff_semifl.settings.fields import ABOVE_0 as ABOVE_0

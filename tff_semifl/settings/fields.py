@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fields of parts, settings and choices, and the values that they take."""
+"""Fields of parts, which are settings and choices, and their allowed values."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 import contextlib
@@ -22,11 +22,11 @@ _Value = TypeVar('_Value')
 
 
 class Values(NamedTuple):
-  """The values that a setting takes.
+  """The values that a setting allows.
 
   Attributes:
     description: The values in words, after "must be".
-    contains: Whether a value, which has the right type, is allowed.
+    contains: Whether a value of the right type is allowed.
     names: The allowed names, if values are names.
     load: Loads 'package.module:NAME', or raises a ValueError; None if only
       `names` are allowed.
@@ -71,7 +71,7 @@ def _is_folder_name(value: str) -> bool:
 
 
 FOLDER_NAME = Values('the name of a folder, without /', _is_folder_name)
-# Settings of type float must be finite in any case.
+# Settings of type float must always be finite.
 ANY = Values('anything', lambda value: True)
 ABOVE_0 = Values('above 0', lambda value: 0 < value < math.inf)
 AT_LEAST_0 = at_least(0)
@@ -91,7 +91,7 @@ class SettingError(ValueError):
   """
 
   def __init__(self, name: str, value: object, problem: str):
-    # The user has not written `name=None` for a missing value.
+    # Users do not write `name=None` for a missing value.
     shown = name if value is None else f'{name}={show(value)}'
     super().__init__(f'{shown}: {problem}')
     self.name = name
@@ -160,7 +160,7 @@ class Choice(NamedTuple):
 class Settings:
   """Base of all parts: checks the fields of the derived dataclass.
 
-  A dataclass with a check of its own calls `super().__post_init__()` first.
+  A dataclass with its own check calls `super().__post_init__()` first.
   """
 
   # All derived classes are dataclasses.
@@ -222,10 +222,10 @@ def choice(
   Args:
     default: The name of the default option; None if a part must be given.
     load: Loads a part of another package from 'package.module:NAME'. Records
-      name such a part by its class, or by its attribute `reference`. None if
-      only `options` can be chosen.
-    refused: Maps names that are options of other choices, but not of this one,
-      to the reason, for errors.
+      name such parts by class, or by their attribute `reference`. None if only
+      `options` can be chosen.
+    refused: Maps names that only other choices have as options to the reason,
+      for errors.
   """
   return dataclasses.field(
     default=dataclasses.MISSING if default is None else options[default],
@@ -274,8 +274,8 @@ def _convert(name: str, value: Any, kind: type, values: Values) -> Any:
 def outside(base: type[Settings]) -> Callable[[str], Any]:
   """A loader of parts of other packages, for `choice`.
 
-  It loads the part that 'package.module:NAME' names, or creates a part of the
-  class NAME with default fields; anything else raises a `ValueError`.
+  It loads the part 'package.module:NAME', or creates a part of the class NAME
+  with default fields; other values raise a `ValueError`.
   """
 
   def load(reference: str) -> Any:

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The identity of a tree of parts, apart from the values of its settings.
+"""The identity of a tree of parts, without the values of its settings.
 
-Library code is identified by its qualified name. A user's own classes and
-functions may change from run to run, so a digest of their source is added.
+A qualified name identifies library code. A user's own classes and functions may
+change from run to run, so that a digest of their source is added.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -48,12 +48,12 @@ def identify(part: fields.Settings) -> dict[str, Any]:
   """The classes of a tree, and its fields that are not settings, for JSON.
 
   Two trees with equal identities and settings compute the same results, unless
-  other code that their classes or functions use has changed.
+  other code that they use has changed.
 
   Returns:
     'class', the qualified name; 'code', a digest, if the class is a user's own;
-    and fields by name. Fields are parts in this form, unchanged numbers and
-    texts, or the type or name and the digest of any other value.
+    and fields by name. Fields are parts in this form, numbers and texts, or the
+    type or name and a digest of other values.
   """
   return _identify(part, '')
 
@@ -81,7 +81,7 @@ def _identify(value: Any, path: str) -> Any:
       load, names = setting.values.load, setting.values.names
       if load is None or each is None or each in names:
         continue
-      # The code of a loaded object may change, while its name does not.
+      # The code of a loaded object may change under the same name.
       each = load(each)
     found[name] = _identify(each, f'{path}.{name}' if path else name)
   return found
@@ -92,8 +92,8 @@ def digest(value: Any) -> str:
 
   Args:
     value: A number, text, array, dataclass, class or function; or a collection,
-      partial function or method of such values. A function counts by its
-      source, too. Any other value raises a `ValueError`.
+      partial function or method of such values. Functions include their source.
+      Other values raise a `ValueError`.
   """
   return hashlib.sha256(repr(_take_apart(value)).encode()).hexdigest()[:16]
 
@@ -112,7 +112,7 @@ def _take_apart(
 ) -> Any:
   """Describes a value by nested lists of texts.
 
-  If not strict, an object that cannot be compared is described by its type.
+  Unless strict, objects that cannot be compared are described by their type.
   `outer` are the functions whose closures have the value.
   """
 
@@ -187,7 +187,7 @@ def _find_source(named: Any) -> str:
     return textwrap.dedent(inspect.getsource(named))
   except (OSError, TypeError):
     if not isinstance(named, type):
-      # A random text differs from every other run's: such runs do not resume.
+      # A random text differs in each run, so that such runs do not resume.
       return secrets.token_hex()
   # A class in a notebook has no source, but its functions have.
   found = []

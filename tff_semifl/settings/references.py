@@ -18,15 +18,15 @@ _INSTALLED = {'site-packages', 'dist-packages'}
 
 
 def is_installed() -> bool:
-  """Whether this package is installed, and not in a clone."""
+  """Whether this package is installed; False in a clone."""
   return importlib.util.find_spec('tff_semifl.launch') is not None
 
 
 def find_package(name: str) -> str:
-  """The name that the package `tasks` or `launch` is imported by.
+  """The name by which the package `tasks` or `launch` is imported.
 
-  In a clone they are beside `tff_semifl`. An installed package has them inside,
-  so that they hide nobody's own `tasks` or `launch`.
+  In a clone both packages are beside `tff_semifl`. If installed, they are
+  inside `tff_semifl`, so that they do not hide a user's `tasks` or `launch`.
   """
   return f'tff_semifl.{name}' if is_installed() else name
 
@@ -34,7 +34,7 @@ def find_package(name: str) -> str:
 def load(reference: str, expected: type | None = None) -> Any:
   """Loads an object by its reference, also from the working directory.
 
-  Raises a `ValueError` if it cannot be loaded or is not of type `expected`.
+  Raises a `ValueError` if the object cannot be loaded or is not an `expected`.
   """
   module_name, _, name = reference.partition(':')
   if not module_name or not name:
@@ -63,7 +63,7 @@ def load(reference: str, expected: type | None = None) -> Any:
 
 
 class Options(collections.UserDict[str, Any]):
-  """Options of a choice by name, each imported when it is first looked up.
+  """Options of a choice by name, imported at first use.
 
   A value is an option, or 'module:NAME' of an option in the package `package`.
   NAME may also be a class of options whose fields all have defaults.
@@ -96,7 +96,7 @@ def qualified_name(named: Any) -> str:
 
 
 def is_of_library(named: Any) -> bool:
-  """Whether a class or function is of an installed or standard module."""
+  """Whether a class or function comes from an installed or standard module."""
   module_name = named.__module__ or 'builtins'
   top = module_name.partition('.')[0]
   if top == 'tff_semifl' or top in sys.stdlib_module_names:

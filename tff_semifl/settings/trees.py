@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trees of parts: described, and changed by the names of settings."""
+"""Describes trees of parts, and changes settings by name."""
 
 from collections.abc import Iterator, Mapping
 import dataclasses
@@ -18,8 +18,8 @@ class Description(NamedTuple):
   Attributes:
     kind: The setting's type: bool, int, float, str or tuple (of str).
     values: The allowed values.
-    is_choice: Whether the setting chooses a part, which may have settings of
-      its own.
+    is_choice: Whether the setting chooses a part, which may have its own
+      settings.
   """
 
   name: str
@@ -36,10 +36,9 @@ def describe(part: fields.Settings) -> Iterator[Description]:
 
 
 def describe_all(part: fields.Settings) -> Iterator[tuple[str, Description]]:
-  """Yields all settings that a tree can have, each after its choice.
+  """Yields (choice, setting) for all settings that a tree can have.
 
-  The choice is the one that the setting requires, as 'choice=option'; '' if
-  the setting requires none.
+  The choice is what the setting requires, as 'choice=option', or ''.
   """
   return ((choice, each) for choice, _, each in _walk(part, all_options=True))
 
@@ -106,8 +105,8 @@ def check_names(
 ) -> None:
   """Raises a SettingError if two parts have a setting of the same name.
 
-  A value for this name would change only the first part, and be recorded for
-  only one part. `others` maps settings outside the tree to their owners.
+  A value for this name would change, and be recorded for, only one part.
+  `others` maps settings outside the tree to their owners.
   """
   owners = dict(others)
   for _, owner, each in _walk(part):
@@ -131,8 +130,8 @@ def name_of(part: fields.Settings, name: str) -> str:
 def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
   """Returns a tree with some settings changed.
 
-  `changes` maps names to values; a newly chosen part's settings can be named,
-  too. Raises a `SettingError` for a name without a setting.
+  `changes` maps names to values, including settings of newly chosen parts.
+  Raises a `SettingError` for names without a setting.
   """
   left = dict(changes)
   changed = _change(part, left)
@@ -162,14 +161,14 @@ def change_present(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
 def fill_in(part: fields.Settings, values: Mapping[str, Any]) -> Any:
   """Returns a tree whose settings that are None get the given values.
 
-  Values for any other setting are ignored.
+  Values for other settings are ignored.
   """
   missing = {each.name for each in describe(part) if each.value is None}
   return change(part, {name: values[name] for name in missing & values.keys()})
 
 
 def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
-  """Changes a tree, and removes the changes that were applied from `left`."""
+  """Changes a tree, and removes the applied changes from `left`."""
   new = {}
   for field in dataclasses.fields(part):
     value = getattr(part, field.name)
@@ -190,7 +189,7 @@ def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
 def _choose(
   kept: fields.Choice, name: str, old: fields.Settings | None, chosen: Any
 ) -> fields.Settings | None:
-  """The part that is named `chosen`; keeps `old` if it has that name."""
+  """The part with the name `chosen`; keeps `old` if it has that name."""
   must_be = f'must be {_names_of(kept).description}'
   if not isinstance(chosen, str):
     raise fields.SettingError(name, chosen, must_be)
@@ -227,7 +226,7 @@ def _names_of(kept: fields.Choice) -> fields.Values:
   names = fields.one_of(*kept.options)
   if kept.load is None:
     return names
-  # `ANY`, as the names of outside parts are not known.
+  # `ANY`, because the names of outside parts are unknown.
   return fields.Values(
     f'{names.description}, or package.module:NAME', fields.ANY.contains
   )

@@ -3,7 +3,7 @@
 
 """Chooses the classifier to export: labels alone, mixture or head.
 
-A replica is scored on the labels that it was not trained on.
+A replica, trained without a fold of the labels, is scored on this fold.
 """
 
 from typing import NamedTuple
@@ -21,26 +21,26 @@ from tff_semifl.label_shift import class_shares
 
 # The classifiers to choose from, in this order.
 CANDIDATES = ('labels_alone', 'mixture', 'head')
-# The setting that leaves the choice to held-out labels.
+# The setting with which held-out labels choose.
 CHOSEN = 'chosen'
-# With fewer labels held out no choice is made.
+# With fewer held-out labels, no choice is made.
 LEAST_LABELS = 10
-# Above it clients' images differ, not their classes alone. Where images of
-# digits are brightened, rotated or blurred it is 0.0056 or more, where clients
-# are writers 0.016 or more, and 0.0047 or less where examples were dealt out at
-# random, but for long tails of labels and clients of a few examples.
+# A spread above which clients' images differ, not only their classes. It is at
+# least 0.0056 where digits are brightened, rotated or blurred, and at least
+# 0.016 where clients are writers. A random partition has at most 0.0047, unless
+# classes are long-tailed or clients have few examples.
 GREATEST_SPREAD = 0.0055
-# More than writers differ (at most 0.0253).
+# Clients who are writers have a spread of at most 0.0253.
 FOREIGN_SPREAD = 0.026
-# The strength of a prior of class shares that examples of a client do not move.
+# A prior of class shares so strong that a client's examples do not change it.
 WITHOUT_OWN_SHARES = 1e6
-# Clients' examples for each label, below which nothing is learned from them.
+# With fewer client examples for each label, the labels alone are kept.
 LEAST_EXAMPLES = 2
-# Standard errors by which a head has to be likelier.
+# The head's lead in likelihood that a choice needs, in standard errors.
 _ERRORS_AHEAD = 0.5
 _TEMPERATURES = np.geomspace(0.05, 20, 61)
-# Of the logarithm of a temperature before any label, mean and deviation. Models
-# without a fold are right less often than the exported one, of all labels.
+# The normal prior of log temperature. Its mean is below 0 because models
+# without a fold are right less often than the exported model.
 _LOG_TEMPERATURE, _LOG_TEMPERATURE_DEVIATION = -0.3, 0.3
 
 
@@ -49,22 +49,24 @@ class Scores(NamedTuple):
 
   num_held_out: tf.Tensor  # Scalar.
   num_right: tf.Tensor  # [candidates]
-  likelihood: tf.Tensor  # [candidates], mean logarithm, best temperature.
-  temperature: tf.Tensor  # [candidates], by which to divide logits.
+  likelihood: tf.Tensor  # [candidates], mean log, at the best temperature.
+  temperature: tf.Tensor  # [candidates], divides the logits.
   best: tf.Tensor  # int32 scalar, the index of the best candidate.
-  leads: tf.Tensor  # bool scalar, whether the second learner's head stands in.
+  leads: (
+    tf.Tensor
+  )  # bool scalar, whether the second learner's head replaces it.
 
 
 class Choice(NamedTuple):
-  """The chosen classifier, and what it was chosen by; float64 unless noted.
+  """The chosen classifier, and the evidence for it; float64 unless noted.
 
-  `server_spread` is `client_sums.Means.spread` of the labeled examples in place
-  of a client's.
+  `server_spread` is `client_sums.Means.spread`, with the labeled examples as
+  the client's examples.
   """
 
-  kept: tf.Tensor  # int32, its index in `CANDIDATES`.
+  kept: tf.Tensor  # int32, the index of the classifier in `CANDIDATES`.
   weights: tf.Tensor  # [features + 1, classes], for raw features.
-  temperature: tf.Tensor  # Scalar, by which its logits are divided.
+  temperature: tf.Tensor  # Scalar, which has divided the weights.
   has_examples: tf.Tensor  # bool, whether clients have enough examples.
   server_spread: tf.Tensor  # Scalar.
   scores: Scores
@@ -139,11 +141,11 @@ def _find_labeler(
   kept: tf.Tensor,
   differ: tf.Tensor,
 ) -> state.Labeler:
-  """The labeler: the kept classifier, given the class shares of each client.
+  """The kept classifier, adapted to the class shares of each client.
 
-  A head labels as the teacher that it was, with its biases. Own shares are left
-  out where clients are alike, and where their images differ: there the shares
-  that are found confirm the classifier's mistakes.
+  A head labels as in training, with its biases. Clients' own shares are not
+  used where clients are alike, nor where their images differ: there estimated
+  shares confirm the classifier's mistakes.
   """
   is_head = tf.equal(kept, CANDIDATES.index('head'))
   teacher = components_lib.to_raw(
@@ -169,14 +171,13 @@ def score(
 ) -> Scores:
   """Scores candidates, and finds the best.
 
-  The second learner's head stands for the head, if it may lead and is not less
-  likely by more than a standard error. The head is scored as it is: the mean of
-  two is right more often than either, and by less chance.
+  The second learner's head is exported in place of the head if that learner may
+  lead, and its likelihood is not lower by more than a standard error.
 
-  The best is the head, if it has at least as many labels right as both others,
-  and is likelier by half the standard error of the difference. Else it is the
-  mixture, unless the labels alone are better by more than that error, in right
-  labels or in likelihood.
+  The best is the head, if it predicts at least as many labels correctly as both
+  others, and its likelihood is higher by half a standard error of the
+  difference. Else the best is the mixture, unless the labels alone are better
+  by more than a standard error, in correct labels or in likelihood.
 
   `logits` are float64 [4, replicas, labels, classes], of labels alone, mixture,
   head, and the second learner's head; `targets` are float64 [labels, classes],
@@ -184,7 +185,7 @@ def score(
   """
   fold = server_labels.assign(targets)
   is_held_out = tf.cast(fold >= 0, targets.dtype)
-  # By the replica without the label; by replica 0 if it is never held out.
+  # The replica that held out the label; replica 0 if none did.
   replica = tf.one_hot(fold + 1, server_labels.REPLICAS, dtype=logits.dtype)
   found = tf.einsum('krlc,lr->klc', logits, replica)
   count = tf.reduce_sum(is_held_out)
@@ -230,7 +231,7 @@ def score(
 def _is_less(
   differences: tf.Tensor, is_held_out: tf.Tensor, num_errors: float = 1.0
 ) -> tf.Tensor:
-  """Whether sums of differences are below 0 by `num_errors` standard errors."""
+  """Whether sums of differences are more than `num_errors` errors below 0."""
   count = tf.maximum(tf.reduce_sum(is_held_out), 1)
   total = tf.reduce_sum(differences, axis=-1)
   mean = total[..., tf.newaxis] / count
@@ -239,7 +240,7 @@ def _is_less(
 
 
 def can_choose(targets: tf.Tensor) -> tf.Tensor:
-  """Whether there are enough labels to choose a classifier, a bool scalar."""
+  """Whether labels suffice to choose a classifier, a bool scalar."""
   return tf.reduce_all(server_labels.assign(targets) >= 0) & (
     tf.shape(targets)[0] >= LEAST_LABELS
   )
@@ -250,9 +251,9 @@ def images_differ(
 ) -> tf.Tensor | bool:
   """Whether images differ too much between clients to choose by labels.
 
-  `spread` is `client_sums.Means.spread`, averaged over clients; for
-  `server_spread` see `Choice`. Labels of one site do not say then what is right
-  at others.
+  Labels of one site do not tell then which classifier suits other sites.
+  `spread` is the clients' mean of `client_sums.Means.spread`; for
+  `server_spread` see `Choice`.
   """
   return (spread > FOREIGN_SPREAD) | (
     (spread > GREATEST_SPREAD) & (server_spread > 0)

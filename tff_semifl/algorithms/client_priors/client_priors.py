@@ -25,16 +25,16 @@ from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import intervals
 from tff_semifl.privacy import aggregators
 
-# Of the columns of a round's metrics.
+# The prefix of the metrics' columns.
 _OWN = 'client/own/'
 _NAMES = ('labels alone', 'mixture', 'head')
-# How much likelier another class is than a label that may be wrong. With 40
-# right labels, at most 15% of runs on digits and none on CIFAR-10's features
-# are warned of.
+# A label is doubtful if another class is more likely by this factor. With 40
+# correct labels, at most 15% of runs on digits and no run on CIFAR-10's
+# features have a warning.
 _WRONG = 200
-# It is found to within a part in a thousand.
+# Strengths are found to within 0.1%.
 _ALIKE = 0.99 * class_shares.GREATEST_STRENGTH
-# Of `SharePrior.weight`, where images of a class differ between clients: then
+# The `SharePrior.weight` where images of a class differ between clients: there
 # shares confirm a classifier's errors. Chosen on digits whose clients are
 # writers (docs/results/site_shares).
 _WEIGHT_IF_IMAGES_DIFFER = 0.25
@@ -59,14 +59,13 @@ class ClientPriors(system.System):
 
   clients_per_round: int | None = settings.setting(
     None,
-    'Clients of a round, which are all by default. With fewer, all take part'
-    ' one cohort after the other before a step, and more rounds are needed.',
+    'Clients of a round, by default all. With fewer, the server takes a step'
+    ' after all cohorts have taken part, which needs more rounds.',
     settings.AT_LEAST_1,
   )
   client_dropout_probability: float = settings.setting(
     0.0,
-    'How often a client that was chosen for a round is not heard of again in'
-    ' it.',
+    'Probability that a client of the cohort drops out of the round.',
     settings.BELOW_1,
   )
   total_rounds: int = settings.setting(
@@ -82,8 +81,8 @@ class ClientPriors(system.System):
   )
   aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
     f'clients send sums for {state.LEARNERS} models in each of'
-    f' {server_steps.PASSES} rounds, and what noise would leave of these was'
-    ' not measured; choose another method'
+    f' {server_steps.PASSES} rounds, on which the effect of noise was not'
+    ' measured; choose another method'
   )
 
   def build(
@@ -172,7 +171,7 @@ class ClientPriors(system.System):
 def describe_gain(
   alone: np.ndarray, with_clients: np.ndarray, round_num: int
 ) -> Iterator[str]:
-  """Yields a table of accuracies, of whether images are predicted correctly."""
+  """Yields a table of accuracies; arrays say which predictions are correct."""
   gain = 100 * (with_clients.mean() - alone.mean())
   low, high = intervals.of_difference(alone, with_clients)
   first, last = 'labels alone (round 0)', f'exported (round {round_num})'
@@ -186,13 +185,13 @@ def describe_gain(
   )
   if high < 0:
     yield (
-      'WARNING: what is exported is worse than the labels alone;'
-      ' --keep=labels_alone exports these'
+      'WARNING: the exported classifier is worse than the labels alone; choose'
+      ' --keep=labels_alone'
     )
 
 
 def describe_doubts(logits: tf.Tensor, targets: tf.Tensor) -> Iterator[str]:
-  """Yields a line if labels look wrong to the regression without them.
+  """Yields a warning if held-out predictions contradict labels.
 
   `logits` are [replicas, labels, classes]; `targets` [labels, classes],
   one-hot.
@@ -216,8 +215,7 @@ def describe_choice(
 ) -> Iterator[str]:
   """Yields lines on the exported classifier, and why it was chosen.
 
-  `own` are the last round's metrics; `has_labels` is whether labels are enough
-  for a choice.
+  `own` are the last round's metrics; `has_labels`: labels suffice for a choice.
   """
   kept = _NAMES[int(own['kept'])]
   if own['held_out']:
@@ -241,9 +239,9 @@ def describe_choice(
     )
   elif choice.images_differ(own['spread'], own['server_spread']):
     reason = (
-      "clients' images differ, from each other (spread of clients' means"
-      f' {own["spread"]:.3f}, above {choice.GREATEST_SPREAD}) and from the'
-      " labels', not their classes alone"
+      "clients' images differ, not only their classes (spread of clients' means"
+      f' {own["spread"]:.3f}, above {choice.GREATEST_SPREAD}), also from the'
+      ' labeled images'
     )
   else:
     yield f'exported, as held-out labels say: {kept}'
@@ -258,12 +256,12 @@ def describe_clients(own: Mapping[str, float]) -> Iterator[str]:
   """Yields lines on how much clients differ."""
   yield (
     "with own class shares, a client's example is"
-    f' {math.exp(own["evidence"]):.2f} times as likely as with those of all'
+    f' {math.exp(own["evidence"]):.2f} times as likely as with shares over all'
     ' clients'
   )
   if own['evidence'] < class_shares.LEAST_EVIDENCE or own['strength'] >= _ALIKE:
     yield (
-      'clients are alike, or have too few examples to show how they differ:'
-      ' which client has an example tells nothing of its class. Unlabeled'
-      ' examples help less than where clients differ, and more labels help most'
+      'clients are alike, or have too few examples to show how they differ.'
+      ' Unlabeled examples help less than with clients that differ; more labels'
+      ' help most'
     )

@@ -3,9 +3,9 @@
 
 """The sums that a client computes and sends in a round of client priors.
 
-For each learner (a mixture or a head, trained on all labels or without a fold
-of them) it sends about components x classes numbers, however many examples it
-has.
+A client sends about components x classes numbers for each learner, whatever the
+number of its examples. A learner is a mixture or a head, trained on all labels
+or without a fold.
 """
 
 from typing import NamedTuple
@@ -30,27 +30,27 @@ class Received(NamedTuple):
   variances: tf.Tensor  # [components], of all clients' examples.
   teacher: tf.Tensor  # Weights that estimate class shares.
   alpha: tf.Tensor  # [learners, classes], the prior of clients' shares.
-  means: tf.Tensor  # [learners, components, classes], of each class.
-  spread: tf.Tensor  # [learners], variance of offsets; 0 for no offsets.
+  means: tf.Tensor  # [learners, components, classes], class means.
+  spread: tf.Tensor  # [learners], variance of client offsets.
   head: tf.Tensor  # Weights that are being trained.
   is_trained: tf.Tensor  # [learners], 1 if the head is trained, else 0.
-  leader: tf.Tensor  # Scalar, the index of the learner that is measured.
+  leader: tf.Tensor  # Scalar, the index of the learner for `Measurements`.
 
 
 class Means(NamedTuple):
   """What a client sends: means over its examples, float32.
 
-  The matrix is of x minus the client's offset, with a 1 appended, times the
-  posteriors; while a head is trained, times the posteriors minus the head's
-  probabilities. The spread is an unbiased estimate of the variance of offsets
-  divided by that of examples.
+  `matrix` is the mean product of example (minus the client's offset, with a 1
+  appended) and posterior; if a head is trained, of example and posterior minus
+  the head's probability. `spread` is an unbiased estimate of the variance of
+  offsets, divided by the variance of examples.
   """
 
   posteriors: tf.Tensor  # [learners, classes]
   log_shares: tf.Tensor  # [learners, classes], expected logarithms of shares.
   matrix: tf.Tensor  # [learners, components + 1, classes]
   evidence: tf.Tensor  # [learners], `class_shares.evidence`.
-  objective: tf.Tensor  # [learners], for a head that is its own teacher.
+  objective: tf.Tensor  # [learners], the objective of a self-taught head.
   spread: tf.Tensor  # [learners]
 
 
@@ -59,18 +59,18 @@ class Measurements(NamedTuple):
 
   count: tf.Tensor  # The number of examples.
   loss: tf.Tensor  # The cross-entropy of the head and the posteriors.
-  num_agreed: tf.Tensor  # Examples with one class by head and posterior.
+  num_agreed: tf.Tensor  # Examples whose head and posterior agree.
   num_rejected: tf.Tensor  # 1 if a sum of this client is not finite.
 
 
 def compute(
   x: tf.Tensor, received: Received
 ) -> tuple[Means, Measurements, tf.Tensor]:
-  """Computes what a client sends for x, float32 [examples, features].
+  """Computes what a client with x, float32 [examples, features], sends.
 
-  Returns the means and measurements, all 0 if anything is not finite; without
-  an example only the expected logarithms of the prior are not 0. Also returns
-  the most probable class of each example, int32 [examples].
+  Returns the means, the measurements, and the most probable class of each
+  example, int32 [examples]. Means are 0 if anything is not finite. Without
+  examples only the expected logarithms of the prior are not 0.
   """
   count = tf.cast(tf.shape(x)[0], tf.float32)
   of_one = tf.math.divide_no_nan(1.0, count)
@@ -88,7 +88,7 @@ def compute(
   gram = tf.matmul(received.means, kernel, transpose_a=True)
 
   def find_shift(posteriors: tf.Tensor) -> tf.Tensor:
-    """The shrunk mean of x minus the mean of its classes, as logits."""
+    """The client's offset, shrunk towards 0, as a shift of the logits."""
     explained = tf.linalg.matvec(gram, posteriors, transpose_a=True)
     return shrinkage[:, tf.newaxis] * (mean_logits - explained)
 
@@ -138,7 +138,7 @@ def compute(
     tf.constant(0.0),
   )
   is_sound = aggregators.has_finite_norm((means, measured))
-  # Zero times infinity is not zero: choose, do not multiply.
+  # `where`, because zero times infinity is NaN.
   means, measured = tf.nest.map_structure(
     lambda each: tf.where(is_sound, each, tf.zeros_like(each)),
     (means, measured),
@@ -158,7 +158,7 @@ def _multiply(targets: tf.Tensor, padded: tf.Tensor) -> tf.Tensor:
   """The sums over examples of x times targets, [learners, d + 1, classes]."""
   _, learners, classes = targets.shape
   flat = tf.reshape(targets, [-1, learners * classes])
-  # Faster than x^T targets.
+  # Faster than padded^T flat.
   product = tf.matmul(flat, padded, transpose_a=True)
   return tf.transpose(
     tf.reshape(product, [learners, classes, padded.shape[1]]), [0, 2, 1]

@@ -9,21 +9,22 @@ import tensorflow as tf
 
 from tff_semifl.privacy import aggregators
 
-# At most so many, and at most one for ten examples, because a covariance of
-# more cannot be estimated. With few examples, fewer components lose more.
+# There are at most `MOST_COMPONENTS`, and at most one for ten examples, because
+# the covariance of more cannot be estimated. With few examples there are 10 to
+# 30, because fewer lose too much.
 MOST_COMPONENTS = 200
 _EXAMPLES_PER_COMPONENT = 10
 _ENOUGH_COMPONENTS, _LEAST_COMPONENTS = 30.0, 10.0
-# Of so many features, all eigenvectors are not computed any more.
+# Above this number of features, only the largest eigenvectors are computed.
 _MANY_FEATURES = 512
 _SUBSPACE_STEPS, _SUBSPACE_SIZE = 15, 280
-# A column whose variance is a smaller part of its squared distance from the
-# server's mean is constant but for the rounding of float32.
+# A feature counts as constant below this ratio of its variance to the squared
+# distance from the server's mean: float32 rounding can cause such a variance.
 _LEAST_PART_OF_VARIANCE = 1e-6
 
 
 class Moments(NamedTuple):
-  """Sums over examples minus a center, float."""
+  """Sums over centered examples, float."""
 
   count: tf.Tensor  # Scalar, the number of examples.
   first: tf.Tensor  # [features], the sum of x.
@@ -33,8 +34,8 @@ class Moments(NamedTuple):
 class Components(NamedTuple):
   """Principal components, all divided by the same number, float64.
 
-  The basis projects centered examples to components of mean variance 1. Columns
-  that are not used are zero, and so are their variances.
+  The basis projects centered examples to components of mean variance 1. Unused
+  columns and their variances are zero.
   """
 
   center: tf.Tensor  # [features], the mean of the examples.
@@ -62,7 +63,7 @@ def measure(x: tf.Tensor, center: tf.Tensor) -> Moments:
 
 
 def count_components(num_features: int) -> int:
-  """The number of columns of `Components.basis`, used or not."""
+  """The number of columns of `Components.basis`, with unused columns."""
   return min(MOST_COMPONENTS, num_features)
 
 
@@ -89,11 +90,11 @@ def find(
   is_used: tf.Tensor,
   standardizes: tf.Tensor,
 ) -> Components:
-  """Finds the components of all examples, minus `center`, float64 [features].
+  """Finds the components of all examples, from moments about `center`.
 
-  `is_used`, bool [features], is whether a feature is used if it is not
-  constant; `standardizes`, a bool scalar, whether features are divided by their
-  standard deviation.
+  `center` is float64 [features]. `is_used`, bool [features], selects features;
+  constant features are not used. `standardizes`, a bool scalar, is whether
+  features are divided by their standard deviation.
   """
   count, first, second = (tf.cast(each, tf.float64) for each in moments)
   mean = first / count
@@ -109,8 +110,7 @@ def find(
   size = count_components(first.shape[0])
   values, vectors = _find_largest(covariance, size)
   used = tf.cast(tf.range(size), tf.float64) < _count_used(count)
-  # Features without any variance have no direction to look in; rounding leaves
-  # a little, of either sign.
+  # Rounding leaves tiny eigenvalues, of either sign, in place of 0.
   used &= values > 1e-9 * values[0]
   is_component = tf.cast(used, tf.float64)
   values *= is_component
@@ -123,7 +123,7 @@ def find(
 
 
 def _count_used(count: tf.Tensor) -> tf.Tensor:
-  """How many components a mixture of `count` examples can use, float64."""
+  """The number of components to use with `count` examples, float64."""
   return tf.maximum(
     count / _EXAMPLES_PER_COMPONENT,
     tf.clip_by_value(count / 2, _LEAST_COMPONENTS, _ENOUGH_COMPONENTS),

@@ -3,9 +3,9 @@
 
 """Linear classifiers of feature vectors.
 
-Multinomial logistic regressions are fitted many at once on the same examples.
-Weights are float64 [regressions, features + 1, classes], with the bias, which
-is not penalized, in the last row.
+Many multinomial logistic regressions are fitted at once to the same examples.
+Weights are float64 [regressions, features + 1, classes]. The last row is the
+bias, which is not penalized.
 
 References:
   Boehning. Multinomial logistic regression algorithm. Annals of the Institute
@@ -21,9 +21,9 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
 _STEPS = 300
-# The bias has a little, so that matrices can be inverted.
+# A small penalty of the bias, so that matrices can be inverted.
 _PENALTY_OF_BIAS = 1e-6
-# Far above means, so that slopes survive rounding; a power of two.
+# A power of two, far above the means of features.
 _LARGE = 2.0**60
 
 
@@ -45,9 +45,9 @@ def fit(
 ) -> tf.Tensor:
   """Fits regressions that differ in the weights of examples and the penalty.
 
-  `weights` are [regressions, examples]. `penalties` are [regressions], the
-  factors of half the squared norm. All are float64; targets may be
-  probabilities.
+  `targets` are class probabilities, `weights` are [regressions, examples], and
+  `penalties` are [regressions], the factors of half the squared norm. All are
+  float64.
   """
   padded = with_ones(x)
   inverse = inverse_of_bound(second_moments(padded, weights), penalties)
@@ -81,7 +81,7 @@ def gradient(
 
 def second_moments(padded: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
   """The weighted sums of x x^T, float64 [regressions, d + 1, d + 1]."""
-  # One after the other, because x may be large.
+  # One regression after the other, to save memory.
   return tf.map_fn(
     lambda each: tf.matmul(
       padded, each[:, tf.newaxis] * padded, transpose_a=True
@@ -91,7 +91,7 @@ def second_moments(padded: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
 
 
 def next_momentum(momentum: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """Nesterov's next momentum number, and the factor of the extrapolation."""
+  """Nesterov's next momentum term, and the factor of the extrapolation."""
   new = 0.5 + tf.sqrt(0.25 + momentum**2)
   return new, (momentum - 1) / new
 
@@ -123,9 +123,9 @@ class LinearHead:
   """Converts weights between standardized and raw features."""
 
   def __init__(self, classifier: functional.ImageClassifier):
-    """Finds the mean and scale by which a linear model standardizes.
+    """Finds the mean and scale with which a linear model standardizes.
 
-    Raises a ValueError for a model with other weights.
+    Raises a ValueError if the model is not linear.
     """
     shape = classifier.image_shape
     self.num_features = math.prod(shape)
@@ -136,8 +136,8 @@ class LinearHead:
       raise ValueError(
         f'the model has weights of shapes {found}; a linear one has {expected}'
       )
-    # Standardization is affine in each feature: it is known from two points, of
-    # which one is so large that the mean is lost in it.
+    # Standardization is affine in each feature, so that two points determine
+    # it. The mean is negligible at the second point.
     at_0, at_large = (
       classifier.features.infer(
         classifier.initial_weights, tf.fill([1, *shape], value)
@@ -165,7 +165,7 @@ class LinearHead:
     return self.flatten(labeled['image']), targets
 
   def to_weights(self, raw: tf.Tensor) -> functional.ModelWeights:
-    """The model's weights with the logits of weights for raw features.
+    """Converts weights for raw features to weights of the model.
 
     `raw` is float64 [features + 1, classes], with the bias in the last row.
     """

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Gaussian mixture of client priors: its M-step.
+"""The M-step of the Gaussian mixture of client priors.
 
 An example x of class c at client k is mu_c + delta_k + noise. The noise has one
-covariance for all classes, the offset delta_k `spread` times the variance of
-the examples.
+covariance for all classes. The variance of the client's offset delta_k is
+`spread` times the variance of the examples.
 """
 
 from typing import NamedTuple
@@ -14,22 +14,22 @@ import tensorflow as tf
 
 from tff_semifl.algorithms.client_priors import server_labels
 
-# The weight of a labeled example.
+# The weight of a labeled example, relative to a client's example.
 LABEL_WEIGHT = 3.0
-# The share of an isotropic covariance in the estimated one.
+# The share of an isotropic covariance in the estimated covariance.
 _ISOTROPIC = 0.05
-# The least eigenvalue of the covariance, where the mean variance is 1: where
-# clients do not answer, what is left may be below 0.
+# The least eigenvalue of the covariance, where the mean variance is 1. If
+# clients drop out, the estimate may be negative.
 _LEAST_VARIANCE = 1e-3
-# Added to the variances, of mean 1, that `measure_spread` divides by, so that
-# components of almost none do not count for all.
+# Added to the variances, of mean 1, by which `measure_spread` divides, so that
+# components with little variance do not dominate.
 _SOFTENING = 0.1
 
 
 class Mixture(NamedTuple):
   """One Gaussian mixture for each replica, float64.
 
-  The weights are those of log p(x | class), with the bias in the last row.
+  The weights give log p(x | class), with the bias in the last row.
   """
 
   weights: tf.Tensor  # [replicas, components + 1, classes]
@@ -44,9 +44,9 @@ def fit(
 ) -> Mixture:
   """The maximum-likelihood mixtures, in closed form.
 
-  Sums over clients' examples, float64, are of the posteriors, [replicas,
-  classes]; of products of components and posteriors, [replicas, components,
-  classes]; and of squared components, [components].
+  Arguments are float64 sums over clients' examples: `posteriors`, [replicas,
+  classes]; `products` of components and posteriors, [replicas, components,
+  classes]; and `variances`, sums of squared components, [components].
   """
   x, targets = labels.x, labels.targets
   label_weights = labels.weights * LABEL_WEIGHT
@@ -68,7 +68,7 @@ def fit(
     :, tf.newaxis, tf.newaxis
   ] * tf.linalg.diag(is_used)
   values, vectors = tf.linalg.eigh(within)
-  # Components that are not used have variance 0 and no mean.
+  # Unused components have variance 0.
   values = tf.maximum(values, _LEAST_VARIANCE)[:, tf.newaxis]
   weights = (vectors / values) @ tf.matmul(vectors, means, transpose_a=True)
   bias = -0.5 * tf.reduce_sum(means * weights, axis=1, keepdims=True)
@@ -76,11 +76,11 @@ def fit(
 
 
 def measure_spread(residual: tf.Tensor, variances: tf.Tensor) -> tf.Tensor:
-  """The squared norm of residuals divided by that of an example, float [...].
+  """The squared norm of residuals, relative to an example's, float [...].
 
-  `residual` is the mean of some examples minus the mean expected of their
-  classes, [..., components]. For n examples without an offset the result is
-  about 1 / n. `variances` are those of all examples, 0 for unused components.
+  `residual` is [..., components], the mean of n examples minus the expected
+  mean of their classes. Without an offset the result is about 1 / n.
+  `variances` are the variances of all examples, 0 for unused components.
   """
   is_used = tf.cast(variances > 0, variances.dtype)
   weights = tf.math.divide_no_nan(is_used, variances + _SOFTENING * is_used)

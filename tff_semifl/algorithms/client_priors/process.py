@@ -3,9 +3,9 @@
 
 """Client priors on features, as a TFF process.
 
-In round 0 the server fits its labels alone. Before the first round with
-clients, sums of all clients give principal components. In a round, clients of a
-cohort send means over their examples, and the server updates its estimate.
+In round 0 the server fits a regression on its labels. Before round 1, sums over
+all clients give principal components. In each round the clients of the cohort
+send means over their examples, and the server updates its estimate.
 """
 
 import collections
@@ -38,9 +38,9 @@ def summarize(
   estimate: state_lib.Estimate,
   chosen: choice.Choice,
 ) -> tuple[Mapping[str, tf.Tensor], Mapping[str, tf.Tensor], tf.Tensor]:
-  """The metrics of clients and of the server, and the learning rate, NaN.
+  """The metrics of clients and server, and NaN as the learning rate.
 
-  `measured` are sums over the clients of the round, `num_clients` their number.
+  `measured` are sums over the `num_clients` clients of the round.
   """
   nothing = tf.constant(float('nan'))
   averages = estimate.averages
@@ -49,7 +49,7 @@ def summarize(
     value = tf.cast(values[estimate.leader], tf.float32)
     return tf.where(measured.count > 0, value, nothing)
 
-  # Before the first step only the labels alone are there.
+  # Before the first step there is only the classifier of the labels alone.
   is_there = (tf.range(len(choice.CANDIDATES)) < 1) | (estimate.passes > 0)
 
   def of_candidates(name: str, values: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -64,8 +64,8 @@ def summarize(
     num_rejected=measured.num_rejected,
     weight_diversity=nothing,
     relative_weight_diversity=nothing,
-    # How much likelier own class shares make an example, and how clients
-    # differ: small strength, different clients.
+    # Evidence: the gain in log-likelihood of an example by own class shares.
+    # Strength: small where the clients' class shares differ.
     evidence=of_leader(averages.evidence),
     strength=tf.cast(estimate.strength[estimate.leader], tf.float32),
     spread=tf.cast(estimate.spread[0], tf.float32),
@@ -84,7 +84,7 @@ def summarize(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Steps:
-  """The steps of the server and of a client; for its fields see `build`."""
+  """The steps of the server and of a client; `build` describes the fields."""
 
   head: linear_classifiers.LinearHead
   returns_given_labels: bool
@@ -111,7 +111,7 @@ class _Steps:
   ) -> components_lib.Components:
     """The components of clients' examples, or of the server's if it has more.
 
-    A few examples leave out most of the directions that tell classes apart.
+    Components of few examples miss directions that separate the classes.
     """
     x, _ = self.head.read_labels(dataset)
     own = components_lib.measure(x, center)
@@ -129,7 +129,7 @@ class _Steps:
     components: components_lib.Components,
     dataset: tf.data.Dataset,
   ) -> tuple[state_lib.Estimate, client_sums.Received]:
-    """The estimate, begun if it was not, and what clients receive."""
+    """The estimate, initialized if need be, and the message to clients."""
     _, labels = self._read_labels(dataset, components)
     begun = tf.cond(
       (estimate.passes > 0) | tf.equal(components.count, 0),
@@ -141,7 +141,7 @@ class _Steps:
   def work(
     self, dataset: tf.data.Dataset, received: client_sums.Received
   ) -> tuple[client_sums.Means, client_sums.Measurements, Any]:
-    """What a client sends and measures, and its labels if they are returned."""
+    """A client's message, its metrics, and its labels if they are returned."""
     means, measured, labels = client_sums.compute(
       self.head.read(dataset), received
     )
@@ -158,7 +158,7 @@ class _Steps:
     alone: server_labels.Fitted,
     dataset: tf.data.Dataset,
   ) -> server_labels.Fitted:
-    """Fits the labels alone in round 0; later rounds keep the result."""
+    """Fits a regression on the labels in round 0; later rounds keep it."""
 
     def fit() -> server_labels.Fitted:
       x, targets = self.head.read_labels(dataset)
@@ -197,7 +197,7 @@ class _Steps:
     learned = learned._replace(leader=leader)
     after = state._replace(
       global_model_weights=self.head.to_weights(chosen.weights),
-      # Without clients, estimates of an aggregator would become NaN.
+      # Without clients, an aggregator's state could become NaN.
       aggregator=_choose(num_present > 0, new_aggregator, state.aggregator),
       round_num=state.round_num + 1,
       estimate=learned,
@@ -234,9 +234,9 @@ def build(
 ) -> federated_process.FederatedProcess:
   """Builds the process, whose `prepare` finds the components.
 
-  The model is linear. A client of a weighted aggregator weighs as much as it
-  has examples. All clients take part before the server takes a step, in cohorts
-  of `clients_per_round`, or all at once if it is None. `keep` is
+  The model is linear. A weighted aggregator weights clients by their numbers of
+  examples. The server takes a step after all clients have taken part: in
+  cohorts of `clients_per_round`, or all at once if that is None. `keep` is
   `choice.CHOSEN` or one of `choice.CANDIDATES`.
   """
   head = linear_classifiers.LinearHead(classifier)
@@ -275,7 +275,7 @@ def build(
     )
 
   def prepare(state, server_data, client_data):
-    # Done already, unless this is a part of a process with another round 0.
+    # For processes that use this one and have another round 0.
     alone = fit_in_round_0(state, server_data)
     center = composition.run(steps.find_center, server_data)
     moments = tff.federated_sum(

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The server's labels: folds that are held out, and classifiers of them alone.
+"""The server's labels: cross-validation folds, and regressions on labels alone.
 
-Each classifier is trained on all labels, and once more without each of `FOLDS`
-parts of them. These `REPLICAS` are a dimension of all weights.
+Each classifier is trained on all labels, and once more without each of the
+`FOLDS`. These `REPLICAS` are a dimension of all weights.
 """
 
 from typing import NamedTuple
@@ -15,19 +15,19 @@ from tff_semifl.algorithms.client_priors import linear_classifiers
 
 FOLDS = 5
 REPLICAS = 1 + FOLDS
-# A class without any label counts as half a label, because a share is above 0.
+# A class without labels counts as half a label: shares have to be above 0.
 _ABSENT = 0.5
 _PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-# Where fewer than half of the labels can be held out.
+# The penalty where fewer than half of the labels can be held out.
 _USUAL_PENALTY = 3.0
-# Labels by which penalty and scale are chosen.
+# At most this many labels choose the penalty and the scale.
 _MOST_LABELS = 1000
-# A column whose variance is a smaller part of its squared mean is constant.
+# A feature counts as constant below this ratio of variance to squared mean.
 _LEAST_PART_OF_VARIANCE = 1e-13
 
 
 class Labels(NamedTuple):
-  """The server's labels, float64."""
+  """The server's labeled examples, float64."""
 
   x: tf.Tensor  # [labels, components]
   targets: tf.Tensor  # [labels, classes], one-hot.
@@ -46,7 +46,7 @@ def assign(targets: tf.Tensor) -> tf.Tensor:
   The numbers of labels of a class in two folds differ by 1 at most.
   """
   counts = tf.reduce_sum(targets, axis=0)
-  # The next class goes on where the one before it stopped.
+  # Folds are dealt out in turn, across the classes, so that their sizes agree.
   starts = tf.cumsum(counts, exclusive=True)
   place = tf.cumsum(targets, axis=0, exclusive=True) + starts
   fold = tf.cast(tf.reduce_sum(targets * place, axis=1), tf.int32) % FOLDS
@@ -57,8 +57,8 @@ def assign(targets: tf.Tensor) -> tf.Tensor:
 def weigh(targets: tf.Tensor) -> tf.Tensor:
   """The weights of labels in each replica, float64 [replicas, labels].
 
-  A label that a replica holds out has weight 0, and other labels of its class
-  weigh more, so that a class weighs the same in all replicas.
+  Held-out labels have weight 0. The other labels of their class weigh more, so
+  that a class has the same weight in all replicas.
   """
   fold = assign(targets)
   replicas = tf.range(-1, FOLDS)[:, tf.newaxis]
@@ -85,13 +85,13 @@ def varies(x: tf.Tensor) -> tf.Tensor:
 
 
 def fit(x: tf.Tensor, targets: tf.Tensor) -> Fitted:
-  """Fits a regression on all labels, and one without each fold of them.
+  """Fits a regression on all labels, and one without each fold.
 
-  The likelihood of held-out labels chooses the penalty, and whether features
-  are standardized, if half of the labels can be held out. `x` is float64
-  [labels, features], `targets` are one-hot.
+  If half of the labels can be held out, their likelihood chooses the penalty,
+  and whether features are standardized. `x` is float64 [labels, features],
+  `targets` are one-hot.
   """
-  # Held-out labels of a minority of classes would favor these classes.
+  # If only a few classes had held-out labels, the choice would favor them.
   can_choose = tf.reduce_mean(tf.cast(assign(targets) >= 0, x.dtype)) >= 0.5
   both = [
     _find_coordinates(x, tf.constant(standardizes))
@@ -119,10 +119,10 @@ def fit(x: tf.Tensor, targets: tf.Tensor) -> Fitted:
 def _find_coordinates(
   x: tf.Tensor, standardizes: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Coordinates of mean variance 1, fewer than features if examples are fewer.
+  """Coordinates of mean variance 1, at most one for each example and feature.
 
-  Returns float64 [labels, coordinates], and the basis, float64 [features,
-  coordinates], which projects centered examples.
+  Returns the coordinates, float64 [labels, coordinates], and the basis, float64
+  [features, coordinates], which projects centered examples.
   """
   mean, variance = tf.nn.moments(x, axes=0)
   scale = tf.where(
@@ -149,7 +149,7 @@ def _find_coordinates(
     )
     return centered @ basis, basis
 
-  # A penalty of squared lengths is the same in all rotations.
+  # The penalty, a squared norm, does not change under rotation.
   coordinates, basis = tf.cond(
     count < num_features,
     rotate,
@@ -160,7 +160,7 @@ def _find_coordinates(
 
 def _score_penalties(x: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
   """The log-likelihood of held-out labels for each penalty."""
-  # Some of each class.
+  # The first labels of every class.
   place = tf.reduce_sum(
     targets * tf.cumsum(targets, axis=0, exclusive=True), axis=1
   )

@@ -3,21 +3,23 @@
 
 """The server's steps of client priors, after each pass over all clients.
 
-Two learners share the passes, each with all labels and without each fold. The
-first fits a Gaussian mixture with one covariance, whose posteriors estimate
-classes and how clients differ; trains a linear head on these posteriors; and
-then lets the head be its own teacher. The second is a head that begins with the
-labels alone and is its own teacher from the first pass on.
+Two learners are trained in the same passes, each with all labels and without
+each fold. The first learner has three phases: it fits a Gaussian mixture with
+one covariance, whose posteriors estimate classes and how clients differ; it
+trains a linear head on these posteriors; then the head trains on its own
+posteriors. The second learner is a head that starts from the labels alone and
+trains on its own posteriors in all passes.
 
-A head that is its own teacher takes steps that increase, for given class biases
-b and strength s of clients' shares pi_k ~ Dirichlet(s m),
+A self-taught head, which trains on its own posteriors, takes steps that
+increase
 
   sum_k log E prod_i sum_c pi_kc exp(b_c) / m_c softmax(z_i)_c
     + LABEL_WEIGHT sum log softmax(z)_y - head_penalty / 2 |weights|^2
 
-with a lower bound of the first term (`class_shares.bound`). The biases keep the
-mean of the posteriors at m; their steps decrease the same, less
-n sum_c m_c b_c, which is convex in b.
+by a lower bound of the first term (`class_shares.bound`), for given class
+biases b and shares pi_k ~ Dirichlet(s m) of client k. Steps of the biases keep
+the mean of the posteriors at m; they decrease this objective minus n sum_c m_c
+b_c, which is convex in b.
 """
 
 import tensorflow as tf
@@ -37,20 +39,20 @@ Labels = server_labels.Labels
 # Passes of each phase of the first learner.
 MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 4, 12, 24
 PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
-# Of the regression that both learners begin with.
+# The penalty of the regression that initializes both learners.
 PENALTY = 10.0
-# Examples for each weight of a head, from which on the second learner may lead.
-# With 2.4 (digits) its objective is often greater, but more of its labels are
-# wrong; with 5 (CIFAR-10's features, Fashion-MNIST) fewer are.
+# The second learner may lead from this number of examples per weight of a head.
+# With 2.4 (digits) its objective is often greater though it labels worse; with
+# 5 (CIFAR-10's features, Fashion-MNIST) it labels better.
 _LEAST_EXAMPLES_PER_WEIGHT = 4.0
-# Of the heads: of so many examples for each unit, and at most.
+# The heads' penalty: 1 for each 100 examples, up to a maximum.
 _EXAMPLES_PER_PENALTY, _MOST_PENALTY = 100.0, 100.0
-# The shares of the labels weigh so many times those that EM finds at clients:
-# the first may have been chosen by hand, but the latter collapse more often.
+# The weight of the labels' class shares, relative to the shares that EM finds
+# at clients: shares by EM may collapse.
 _LABELS_SAY = 5.0
 # The curvature of the biases' objective, per class and example, is at most 1/4.
 _BIAS_STEP = 4.0
-# So little is no share.
+# Shares have to be above 0.
 _LEAST_SHARE = 1e-6
 
 
@@ -74,7 +76,7 @@ def begin(estimate: Estimate, labels: Labels) -> Estimate:
 
 
 def receive(estimate: Estimate, components: Components) -> client_sums.Received:
-  """What clients receive, float32."""
+  """What the server sends to clients, float32."""
   own, other = _split(teachers(estimate))
   first = tf.where(_is_first_taught(estimate), own, estimate.mixture.weights)
   no_means = tf.zeros_like(estimate.mixture.means)
@@ -94,7 +96,7 @@ def receive(estimate: Estimate, components: Components) -> client_sums.Received:
 
 
 def teachers(estimate: Estimate) -> tf.Tensor:
-  """The heads as teachers, of log p(example | class), for components."""
+  """Weights, for components, with which heads give log p(example | class)."""
   return linear_classifiers.add_to_bias(
     estimate.head, estimate.bias - tf.math.log(estimate.shares)
   )
@@ -132,7 +134,7 @@ def learn(
     lambda: _end_of_mixture(learned, components, labels),
     lambda: learned,
   )
-  # Residuals are about means, which there are from the second pass on.
+  # Offsets are residuals from class means, which exist from the second pass on.
   finds_spread = (estimate.passes >= 1) & (estimate.passes <= MIXTURE_PASSES)
   return learned._replace(
     passes=learned.passes + 1,
@@ -151,8 +153,8 @@ def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
   The head is the mean of both learners' heads. Where clients are alike it is
   the first learner's, because only the mixture learns there.
 
-  They assume `shares`, float64 [classes]. The result is float64 [3, replicas,
-  components + 1, classes].
+  `shares` are float64 [classes]. The result is float64 [3, replicas, components
+  + 1, classes].
   """
   first, second = _split(
     linear_classifiers.add_to_bias(
@@ -168,9 +170,9 @@ def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
 def may_second_lead(estimate: Estimate, components: Components) -> tf.Tensor:
   """Whether the second learner may be better than both, a bool scalar.
 
-  The second starts from the labels alone. With many examples, and clients that
-  differ, it goes further than the first, which its mixture limits; with few it
-  follows its own mistakes.
+  With many examples, and clients that differ, the second learner improves
+  beyond the first, which its mixture limits. With few examples it learns its
+  own mistakes.
   """
   averages = estimate.averages
   num_used = tf.math.count_nonzero(components.variances, dtype=tf.float64)
@@ -185,7 +187,7 @@ def may_second_lead(estimate: Estimate, components: Components) -> tf.Tensor:
 
 
 def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """Splits values of both learners into those of the first and the second."""
+  """Splits values of both learners by learner."""
   return values[: server_labels.REPLICAS], values[server_labels.REPLICAS :]
 
 
@@ -232,7 +234,7 @@ def _learn_mixture(
 def _learn_heads(
   estimate: Estimate, components: Components, labels: Labels
 ) -> Estimate:
-  """Takes a step of heads, and of biases and strengths of self-taught ones."""
+  """Takes a step of the heads, and of the biases of self-taught heads."""
   averages = estimate.averages
   is_trained = _is_head_trained(estimate)
   is_taught = _repeat(_is_first_taught(estimate), True)
@@ -240,7 +242,7 @@ def _learn_heads(
   bias = step_bias(estimate.bias, estimate.shares, averages.posteriors)
   stepped = step_head(estimate.point, averages.matrix, components, labels)
   momentum, ratio = linear_classifiers.next_momentum(estimate.momentum)
-  # Momentum needs the same loss in each step.
+  # Momentum is for a fixed loss, but the loss of a self-taught head changes.
   ratio = tf.where(is_taught, tf.zeros_like(ratio), ratio)
   point = stepped + ratio[:, tf.newaxis, tf.newaxis] * (stepped - estimate.head)
 
@@ -260,7 +262,7 @@ def _learn_heads(
 def step_head(
   point: tf.Tensor, matrix: tf.Tensor, components: Components, labels: Labels
 ) -> tf.Tensor:
-  """A step of the heads from a point, by Boehning's bound of the Hessian.
+  """A step of the heads from a point, with Boehning's bound of the Hessian.
 
   `matrix` is `client_sums.Means.matrix` at the point.
   """
@@ -282,7 +284,7 @@ def step_head(
 
 
 def head_penalty(count: tf.Tensor) -> tf.Tensor:
-  """The penalty of heads for `count` examples of clients."""
+  """The penalty of heads that train on `count` examples of clients."""
   return tf.clip_by_value(count / _EXAMPLES_PER_PENALTY, PENALTY, _MOST_PENALTY)
 
 
@@ -305,7 +307,7 @@ def _end_of_mixture(
   head, _ = _split(estimate.head)
   count = components.count
   weights = mixture_lib.LABEL_WEIGHT * labels.weights
-  # The class shares of what the heads learned from.
+  # The class shares of the heads' training targets.
   taught = (
     weights @ labels.targets + count * _split(estimate.averages.posteriors)[0]
   )

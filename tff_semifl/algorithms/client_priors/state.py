@@ -13,7 +13,7 @@ from tff_semifl.algorithms.client_priors import mixture as mixture_lib
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.models import functional
 
-# Learners: the first with all replicas, then the second.
+# All replicas of the first learner, then all replicas of the second.
 LEARNERS = 2 * server_labels.REPLICAS
 
 
@@ -23,23 +23,23 @@ class Estimate(NamedTuple):
   Weights are for components, [learners or replicas, components + 1, classes].
   """
 
-  passes: tf.Tensor  # int32, the number of passes over all clients so far.
+  passes: tf.Tensor  # int32, the number of completed passes over all clients.
   shares: tf.Tensor  # [learners, classes], the mean class shares m.
   strength: tf.Tensor  # [learners], see `class_shares.strength`.
   mixture: mixture_lib.Mixture
   spread: tf.Tensor  # [replicas], see `client_sums.Means`.
   head: tf.Tensor  # Weights of the learners' heads.
   point: tf.Tensor  # Weights at which the next gradient is computed.
-  momentum: tf.Tensor  # Nesterov's momentum number.
+  momentum: tf.Tensor  # Nesterov's momentum term.
   bias: tf.Tensor  # [learners, classes], class biases of self-taught heads.
-  taught: tf.Tensor  # Heads taught by mixtures, for the labels' class shares.
+  taught: tf.Tensor  # Heads trained on mixtures, for the labels' class shares.
   leader: tf.Tensor  # int32, the index of the learner whose head is exported.
   num_averaged: tf.Tensor  # The number of examples in `averages`.
-  averages: client_sums.Means  # What clients sent in the present pass.
+  averages: client_sums.Means  # The means over clients of the current pass.
 
 
 class Labeler(NamedTuple):
-  """What labels examples of clients with the class shares of each, float64."""
+  """A classifier that labels with each client's class shares, float64."""
 
   weights: tf.Tensor  # [features + 1, classes], of log p(example | class).
   alpha: tf.Tensor  # [classes], the prior of clients' shares.
@@ -48,7 +48,7 @@ class Labeler(NamedTuple):
 class State(NamedTuple):
   """The state of the process at the server."""
 
-  global_model_weights: Any  # Of the classifier that would be exported now.
+  global_model_weights: Any  # Weights of the currently best classifier.
   aggregator: Any
   round_num: Any  # int32, the round that `next` will run.
   num_clients: Any  # float32, the number of all clients.
@@ -61,7 +61,7 @@ class State(NamedTuple):
 def start(
   weights: functional.ModelWeights, num_features: int, num_classes: int
 ) -> State:
-  """The state before round 0, without the aggregator's."""
+  """The state before round 0, without the state of the aggregator."""
 
   def zeros(*shape: int) -> tf.Tensor:
     return tf.zeros(shape, tf.float64)

@@ -4,8 +4,8 @@
 """FedMatch with labels at the server.
 
 Kernels are sigma + phi (psi in the paper). The server trains sigma and clients
-train phi, both on images in a fixed order. The authors' schedule of the
-learning rate is left out, because it needs labels at the clients.
+train phi, both on images in a fixed order. The authors' learning rate schedule
+is left out, because it needs labels at clients.
 
 References:
   Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
@@ -40,7 +40,7 @@ from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 from tff_semifl.randomness import random_seeds
 
-# Of the server's loss, lambda_s in FedMatch.
+# The weight of the server's loss, lambda_s in FedMatch.
 _SUPERVISED_WEIGHT = 10.0
 
 
@@ -56,15 +56,15 @@ class _Averaging(aggregators.Aggregation):
 class ClientLossWeights(NamedTuple):
   """The weights of the terms of a client's loss."""
 
-  consistency: float = 1e-2  # Lambda_ICCS, of the divergence from helpers.
-  agreement: float = 1e-2  # Of the cross-entropy with agreed labels.
-  l1: float = 1e-5  # Of the l1 norm of phi.
-  l2: float = 10.0  # Of the squared l2 norm of sigma - phi.
+  consistency: float = 1e-2  # Lambda_ICCS, for the divergence from helpers.
+  agreement: float = 1e-2  # For the cross-entropy with agreed labels.
+  l1: float = 1e-5  # For the l1 norm of phi.
+  l2: float = 10.0  # For the squared l2 norm of sigma - phi.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedMatch(system.System):
-  """FedMatch (Jeong et al., ICLR 2021), with helpers; its authors' settings."""
+  """FedMatch with helpers (Jeong et al., ICLR 2021)."""
 
   usual = types.MappingProxyType(
     {'model': 'fedmatch_resnet', 'strong_augmentation': 'fedmatch'}
@@ -90,13 +90,13 @@ class FedMatch(system.System):
   )
   num_helpers: int = settings.setting(
     2,
-    'Number of helpers, clients whose models are sent to a client to label'
-    ' with; H in FedMatch.',
+    'Number of helpers: other clients whose models a client receives for'
+    ' labeling; H in FedMatch.',
     settings.AT_LEAST_1,
   )
   rounds_per_help: int = settings.setting(
     10,
-    'Number of rounds after which clients are sent helpers again.',
+    'Rounds from one choice of helpers to the next.',
     settings.AT_LEAST_1,
   )
   client_loss_weights: ClientLossWeights = ClientLossWeights()
@@ -115,7 +115,7 @@ class FedMatch(system.System):
       classifier=classifier,
       seed=ingredients.seed,
       learning_rate_fn=lambda _: tf.constant(self.rounds.learning_rate),
-      # The optimizers of server and clients start afresh in each round.
+      # The optimizers of server and clients are reset in each round.
       server_work=server_work.build_server_work(
         classifier,
         functools.partial(self.train_server, classifier, of_server),
@@ -183,12 +183,12 @@ class FedMatch(system.System):
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_work.LocalTraining:
-    """A client's training with helpers, phi of other clients, stacked.
+    """A client's training; `helpers` are the stacked phi of other clients.
 
-    An image counts if the model in training is confident without augmentation.
-    The consistency term draws its prediction to the helpers'. The agreement
-    term draws the prediction under strong augmentation to the majority class of
-    client and helpers.
+    The loss is over images on which the model is confident without
+    augmentation. The consistency term pulls the prediction to the helpers'
+    predictions. The agreement term pulls the prediction under strong
+    augmentation to the majority class of client and helpers.
     """
     classifier, factors = ingredients.classifier, self.client_loss_weights
     kernels = fedmatch_networks.find_parts(classifier.trainable_names)
@@ -214,7 +214,7 @@ class FedMatch(system.System):
       )
       labels = helpers_lib.agreed_labels(logits, of_helpers)
       divergences = losses.divergence_of_each(of_helpers, logits)
-      # The mean over helpers and counted images; 0 without helpers.
+      # The mean over helpers and confident images; 0 without helpers.
       consistency = tf.math.divide_no_nan(
         helpers_lib.mean_of_counted(
           tf.reduce_sum(divergences, axis=0), is_confident
@@ -253,8 +253,8 @@ class FedMatch(system.System):
       loss_fn=loss,
     ).train(weights.trainable, optimizer_state, pseudo_labels.no_given_labels())
     sums = training.sums
-    # The report divides by the number of confident images: its result is the
-    # mean over all images.
+    # The report divides by the number of confident images; this factor makes
+    # its result the mean over all images.
     loss_sum = sums.loss * tf.math.divide_no_nan(
       sums.num_examples, sums.num_visited
     )
@@ -299,10 +299,10 @@ def fedmatch_round(
 ) -> federated_process.RoundOutput:
   """A round of FedMatch, in which models of other clients help to label.
 
-  The server trains sigma, then clients train phi, and the mean of the clients'
-  phi is the new phi. Round 0 has no clients, so the server trains in one round
-  more than in the authors' code. The memory of a client is phi of its helpers
-  before a round, and a `ClientModel` after it.
+  The server trains sigma, then clients train phi; the new phi is the mean of
+  the clients' phi. Round 0 has no clients, so that the server trains in one
+  round more than in the authors' code. A client's memory before a round is the
+  phi of its helpers, and after the round a `ClientModel`.
   """
 
   def apply(is_used, weights, update):

@@ -3,8 +3,8 @@
 
 """FedMatch's helpers: clients whose models label for another client.
 
-The server keeps the model of each client and its output for a fixed noise
-image. Every tenth round it sends each client of the cohort with a known model
+The server keeps each client's model, and the model's output for a fixed noise
+image. Every tenth round, each client of the cohort with a known model receives
 the two models with the most similar outputs. Neither secure aggregation nor
 noise can hide these models.
 """
@@ -26,7 +26,7 @@ from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 
-# Distribution of the noise image, before truncation to 0..255.
+# The distribution of the noise image, before truncation to 0..255.
 _PROBE_MEAN = 125.0
 _PROBE_STANDARD_DEVIATION = 125.0
 
@@ -35,7 +35,7 @@ class ClientModel(NamedTuple):
   """A client's stored model."""
 
   phi: Any
-  output: Any  # Its probabilities for the noise image, float32 [classes].
+  output: Any  # Probabilities for the noise image, float32 [classes].
   is_usable: Any  # Whether the client trained it.
 
 
@@ -61,9 +61,9 @@ def build_helped_work(
 ) -> client_work.ClientWork:
   """Builds client work that takes helpers and returns a `ClientModel`.
 
-  The memory before a round is phi of the client's helpers, stacked, initially
-  of none. `build_work` is (phi of helpers) -> client work, whose optimizer is
-  reset in each round. `seed` determines the noise image.
+  The memory before a round is the stacked phi of the client's helpers, at first
+  without helpers. `build_work` is (phi of helpers) -> client work; each round
+  resets its optimizer. `seed` determines the noise image.
   """
   parts = fedmatch_networks.find_parts(classifier.trainable_names)
   probe_image = create_probe_image(classifier.image_shape, seed)
@@ -141,7 +141,7 @@ def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
 
 
 def mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
-  """The mean of the values, float32 [batch], that are counted; 0 for none."""
+  """The mean of values, float32 [batch], where `is_counted`; 0 if nowhere."""
   counted = tf.cast(is_counted, values.dtype)
   return tf.math.divide_no_nan(
     tf.reduce_sum(values * counted), tf.reduce_sum(counted)
@@ -149,9 +149,9 @@ def mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
 
 
 class Helpers:
-  """A `client_states.Memories` that keeps clients' models and chooses helpers.
+  """A `client_states.Memories` that stores clients' models and chooses helpers.
 
-  Models and outputs are in files. A run can resume after any of the last
+  Files hold models and outputs. A run can resume after any of the last
   `num_kept` rounds.
   """
 
@@ -190,7 +190,7 @@ class Helpers:
   def recall(
     self, held: tuple[()], round_num: int, cohort: Sequence[int]
   ) -> list[Any]:
-    """Phi of the helpers of each client of a cohort, stacked by helper."""
+    """For each client of a cohort, the phi of its helpers, stacked."""
     del held
     choices = [()] * len(cohort)
     if cohort and round_num % self._rounds_per_help == 0:
@@ -226,10 +226,10 @@ class Helpers:
 def choose_helpers(
   outputs: np.ndarray, clients: Sequence[int], num_helpers: int
 ) -> list[Sequence[int]]:
-  """Chooses the clients with the nearest outputs, the nearest first.
+  """Chooses the helpers with the nearest outputs, the nearest first.
 
-  `outputs` are float [clients, classes], NaN for clients without a known model,
-  which get no helpers. With at most `num_helpers` known models, no client does.
+  `outputs` are float [clients, classes], NaN for clients without a known model.
+  These clients, or all if at most `num_helpers` are known, get no helpers.
   """
   known = np.flatnonzero(np.all(np.isfinite(outputs), axis=1))
   if len(known) <= num_helpers:
@@ -240,7 +240,7 @@ def choose_helpers(
     if client not in known:
       choices.append(())
       continue
-    # Another client's output may be at distance 0, like the client's own.
+    # The client itself may not come first: other outputs may be at distance 0.
     _, nearest = tree.query(outputs[client], k=num_helpers + 1)
     others = [int(helper) for helper in known[nearest] if helper != client]
     choices.append(others[:num_helpers])

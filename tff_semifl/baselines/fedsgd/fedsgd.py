@@ -41,7 +41,7 @@ from tff_semifl.randomness import random_seeds
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedSGD(gradient_steps.GradientSteps):
-  """Federated SGD: a round is one step, on the mean of clients' gradients."""
+  """Federated SGD: a round is one step along the mean of clients' gradients."""
 
   def label(
     self,
@@ -63,10 +63,10 @@ class FedSGD(gradient_steps.GradientSteps):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedSGDAsInSemiFL(system.System):
-  """The program of SemiFL's authors: a batch of several clients.
+  """The program of SemiFL's authors: a batch has images of several clients.
 
-  It made Figure 2, and is no longer in the authors' repository. Clients would
-  have to hand over their images: this is not a method to use.
+  The program made Figure 2, and is no longer in the authors' repository.
+  Clients would have to hand over their images: do not use this method.
   """
 
   measures_pseudo_labels = True
@@ -82,8 +82,8 @@ class FedSGDAsInSemiFL(system.System):
   )
   clients_per_step: int = settings.setting(
     10,
-    'Clients of whose images a step is made, as long as so many have images'
-    ' left in the epoch.',
+    'Clients whose images form a batch; fewer if fewer have images left in the'
+    ' epoch.',
     settings.AT_LEAST_1,
   )
 
@@ -118,13 +118,13 @@ class FedSGDAsInSemiFL(system.System):
     server_data: tf.data.Dataset,
     gathered: union_images.ClientImages,
   ) -> tuple[Any, functional.ModelWeights, Mapping[str, Any]]:
-    """Takes steps until each image of each client was in a step.
+    """Takes steps until every image of every client has been in a step.
 
         S, U = a batch of the server, a batch of each client of a cohort
         loss = CE(weak(S)) + (CE(strong(U), labels) if any label is confident)
 
-    Pseudo-labels are predictions for weak(U). The three passes are normalized
-    separately.
+    Pseudo-labels are predictions for weak(U). Each of the three forward passes
+    has its own batch normalization.
     """
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
     labeled = pipelines.concatenate_chunks(server_data)
@@ -253,7 +253,7 @@ class FedSGDAsInSemiFL(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """The fewest steps of a round, if every step is full."""
+    """The steps of a round if every step has a full cohort."""
     del num_labeled  # Each step has a batch of labeled images.
     batches = [
       math.ceil(size / self.client.client_batch_size) for size in client_sizes
@@ -270,7 +270,7 @@ def union_round(
   *,
   returns_given_labels: bool,
 ) -> federated_process.RoundOutput:
-  """A round that is one epoch of the images, which clients hand over.
+  """A round that is one epoch over all clients' images.
 
   Round 0 has no clients and no steps.
   """

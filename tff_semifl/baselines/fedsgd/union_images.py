@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Batches of several clients' images, possible only in a simulation."""
+"""Batches with images of several clients, which only a simulation can have."""
 
 import collections
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ import tensorflow_federated as tff
 
 from tff_semifl.core import client_work
 from tff_semifl.core import pseudo_labels
-from tff_semifl.data import example_kinds
 from tff_semifl.data import pipelines
+from tff_semifl.data import sources
 
 
 class ClientImages(NamedTuple):
-  """The images of some clients, one client after the other."""
+  """The images of clients, concatenated."""
 
   client_id: tf.Tensor  # int32 [clients]
   num_images: tf.Tensor  # int32 [clients]
@@ -36,8 +36,8 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
     return ClientImages(data['client_id'][tf.newaxis], number, data['image'])
 
   def nothing():
-    # A constant would have a fixed shape, which could not grow.
-    pixels = example_kinds.kind_of(image_shape).dtype
+    # A constant would have a fixed shape, but images are appended.
+    pixels = sources.kind_of(image_shape).dtype
     return ClientImages(
       *(
         tf.compat.v1.placeholder_with_default(
@@ -84,10 +84,10 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
 def draw_cohort(
   num_left: tf.Tensor, clients_per_step: int, seed: tf.Tensor
 ) -> tf.Tensor:
-  """Draws clients of a step uniformly among those with a batch left.
+  """Draws the clients of a step uniformly among clients with a batch left.
 
-  `num_left`, int32 [clients], counts these batches. Returns indices of
-  different clients, int32 [up to `clients_per_step`].
+  `num_left`, int32 [clients], counts the batches left. Returns distinct indices
+  of clients, int32 [at most `clients_per_step`].
   """
   values = tf.random.stateless_uniform(tf.shape(num_left), seed)
   # Values are at least 0, so that clients without a batch come last.
@@ -106,8 +106,8 @@ def find_images(
 ) -> tf.Tensor:
   """Indices of a step's images among the images of all clients, int32.
 
-  `earlier_steps` are of the `cohort`, `num_images` of all clients. All are
-  int32.
+  `earlier_steps` counts the earlier steps of each client in `cohort`, and
+  `num_images` the images of each client. All are int32.
   """
   within = (earlier_steps * batch_size)[:, tf.newaxis] + tf.range(batch_size)
   first_images = tf.gather(tf.cumsum(num_images, exclusive=True), cohort)
@@ -123,7 +123,7 @@ def select_own(
   num_images: tf.Tensor,
   dataset: tf.data.Dataset,
 ) -> pseudo_labels.GivenLabels:
-  """The pseudo-labels of a client's own images, counted from the first."""
+  """A client's pseudo-labels, with image numbers that start at 0."""
   own_id = pipelines.concatenate_chunks(dataset)['client_id']
   first = tf.reduce_sum(tf.boolean_mask(num_images, client_id < own_id))
   number = tf.reduce_sum(
@@ -139,7 +139,7 @@ def select_own(
 def summarize_clients(
   sums: tf.Tensor, given: pseudo_labels.GivenLabels, num_images: tf.Tensor
 ) -> Mapping[str, tf.Tensor]:
-  """The clients' metrics, from sums of loss, correct predictions, examples."""
+  """Clients' metrics, from the sums of loss, correct predictions, examples."""
   loss, num_correct, num_examples = tf.unstack(sums)
   ratio = client_work.Ratio
   num_confident = tf.math.count_nonzero(given.share > 0, dtype=tf.float32)

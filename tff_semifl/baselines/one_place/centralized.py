@@ -24,8 +24,8 @@ class LabelsAlone(system.System):
 
   total_epochs: int = settings.setting(
     400,
-    'Epochs, and length of the cosine schedule of the learning rate. Each is a'
-    ' round, and the first is round 0.',
+    'Epochs, and length of the cosine schedule of the learning rate. Each epoch'
+    ' is a round; the first is round 0.',
     settings.AT_LEAST_1,
   )
   learning_rate: float = settings.setting(
@@ -77,6 +77,6 @@ class LabelsAlone(system.System):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AllLabels(LabelsAlone):
-  """Supervised training on the labels of all images, an upper bound."""
+  """Supervised training on all images with true labels, an upper bound."""
 
   labels = system.Labels.ALL_AT_SERVER

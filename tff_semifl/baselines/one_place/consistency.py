@@ -33,7 +33,7 @@ class PiModel(pooled_method.PooledMethod):
     self, step: pooled_method.PooledStep, memory: Any
   ) -> pooled_method.PooledStepOutput:
     del memory
-    # Three passes, each normalized by its own batch.
+    # Three forward passes, each with its own batch normalization.
     (labeled_logits,) = step.logits(step.labeled_images())
     (targets,) = self.target_logits(step, step.weak_images(0))
     (logits,) = step.logits(step.weak_images(1))
@@ -55,7 +55,7 @@ class PiModel(pooled_method.PooledMethod):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MeanTeacher(PiModel):
-  """Mean Teacher: an average of the student's weights is the teacher."""
+  """Mean Teacher: the teacher is a moving average of the student's weights."""
 
   consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
     unlabeled_loss_weight=50.0

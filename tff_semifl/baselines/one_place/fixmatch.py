@@ -11,7 +11,7 @@ References:
   training. NeurIPS 2020. The code of FixMatch, `uda.py`.
   Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
   Simplifying semi-supervised learning with consistency and confidence. NeurIPS
-  2020. Its authors' code, `fixmatch.py`.
+  2020. The code of FixMatch, `fixmatch.py`.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ from tff_semifl.core import pseudo_labels
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PseudoLabeling(pooled_method.PooledMethod):
-  """Pseudo-labeling: confident predictions are labels."""
+  """Pseudo-labeling: confident predictions become labels."""
 
   confidence: training_settings.Confidence = training_settings.Confidence()
   ramped: pooled_method.RampedLoss = pooled_method.RampedLoss(
@@ -37,9 +37,9 @@ class PseudoLabeling(pooled_method.PooledMethod):
   )
   reproduce_mask: bool = settings.setting(
     False,
-    'Whether to reproduce the code of FixMatch: all images are trained on,'
-    ' confident or not, and the fraction of confident ones is a factor of the'
-    ' loss.',
+    'Whether to reproduce the code of FixMatch: training uses all images,'
+    ' confident or not, and multiplies the loss by the fraction of confident'
+    ' images.',
   )
 
   def loss(
@@ -66,7 +66,7 @@ class PseudoLabeling(pooled_method.PooledMethod):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FixMatch(pooled_method.PooledMethod):
-  """FixMatch: pseudo-labels from weak, losses under strong augmentation."""
+  """FixMatch: weak augmentation for pseudo-labels, strong for training."""
 
   uses_strong_augmentation = True
 
@@ -94,14 +94,14 @@ class FixMatch(pooled_method.PooledMethod):
   def unlabeled_loss(
     self, weak_logits: tf.Tensor, strong_logits: tf.Tensor, is_sure: tf.Tensor
   ) -> tf.Tensor:
-    """The mean loss of unlabeled images, of which those that are sure count."""
+    """The loss of confident unlabeled images, divided by the number of all."""
     labels = pseudo_labels.from_logits(weak_logits).labels
     return losses.cross_entropy(strong_logits, labels, is_sure)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UDA(FixMatch):
-  """UDA: predictions under strong augmentation follow those under weak."""
+  """UDA: weak augmentation for soft labels, strong for training."""
 
   def unlabeled_loss(
     self, weak_logits: tf.Tensor, strong_logits: tf.Tensor, is_sure: tf.Tensor

@@ -26,12 +26,12 @@ from tff_semifl.randomness import random_seeds
 
 
 def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-  """Exchanges part i of block 0 with part i of block i, for each i from 1.
+  """Exchanges part i of block 0 with part i of block i, for each i > 0.
 
-  Each of the n blocks, of the same shape, is cut into n parts.
+  Each of the n blocks is cut into n parts; all blocks have the same shape.
   """
   number = len(blocks)
-  # If rows cannot be divided evenly, later parts have one more.
+  # If the split is uneven, later parts have one more row.
   num_rows = tf.shape(blocks[0])[0]
   small = num_rows // number
   num_large = num_rows - small * number
@@ -49,7 +49,7 @@ def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
 
 
 class Mixed(NamedTuple):
-  """Logits and mixed labels of mixed images, float32 [images, classes]."""
+  """Logits and labels of mixed images, float32 [images, classes]."""
 
   labeled_logits: tf.Tensor
   labels: tf.Tensor
@@ -67,9 +67,10 @@ def mix(
 ) -> Mixed:
   """Mixes all images with each other, and computes the student's logits.
 
-  Each forward pass has as many images as there are labeled ones, interleaved
-  from all kinds. Images are uint8; `unlabeled_images` are augmentations of the
-  same images with the same `guesses`, float32 [unlabeled, classes].
+  Each forward pass has as many images as there are labeled images, interleaved
+  from labeled and unlabeled images. Images are uint8. `unlabeled_images` are
+  augmentations of the same images, which share their `guesses`, float32
+  [unlabeled, classes].
   """
   images = tf.cast(
     tf.concat([labeled_images, *unlabeled_images], axis=0), tf.float32
@@ -90,7 +91,7 @@ def mix(
     random_draws.fold_in(seed, 1),
     concentration=concentration,
   )
-  # A mixed image is at least half the original image.
+  # The original image has at least half the weight.
   own = tf.maximum(own, 1.0 - own)
 
   def mix_rows(rows):
@@ -114,8 +115,7 @@ class Mixing(settings.Settings):
 
   guess_temperature: float = settings.setting(
     0.5,
-    'Temperature that label guesses are sharpened by; 1 leaves them as they'
-    ' are.',
+    'Temperature by which label guesses are sharpened; 1 does not sharpen.',
     settings.ABOVE_0,
   )
   mixup_concentration: float = settings.setting(
@@ -125,15 +125,15 @@ class Mixing(settings.Settings):
   )
   ramp_up_steps: int = settings.setting(
     2**14,
-    'Steps in which the weights of the losses of unlabeled images rise from 0;'
-    ' 0 for full weights from the first step on.',
+    'Steps in which the weights of unlabeled losses rise from 0; with 0 the'
+    ' first step has full weights.',
     settings.AT_LEAST_0,
   )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MixMatch(pooled_method.PooledMethod):
-  """MixMatch: sharpened label guesses from two weak augmentations; mixup."""
+  """MixMatch: mixup, with label guesses from two weak augmentations."""
 
   mixing: Mixing = Mixing(mixup_concentration=0.5)
   unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss(

@@ -3,9 +3,9 @@
 
 """Semi-supervised learning in one place: the baselines of SemiFL's Table 1.
 
-Defaults are those of https://github.com/google-research/fixmatch. The global
-model of the process is an average over steps; the model in training, the
-student, is part of the server's state.
+Defaults are from https://github.com/google-research/fixmatch. The student is
+the model in training, part of the server's state. The global model of the
+process is a moving average of the student's weights.
 """
 
 import collections
@@ -42,8 +42,8 @@ class Steps(settings.Settings):
 
   total_steps: int = settings.setting(
     2**20,
-    'Steps of the run, over which the learning rate follows a cosine for 7/16'
-    ' of a half turn.',
+    'Steps of the run, in which the learning rate follows 7/16 of a half turn'
+    ' of a cosine.',
     settings.AT_LEAST_1,
   )
   steps_per_round: int = settings.setting(
@@ -57,7 +57,7 @@ class Steps(settings.Settings):
   )
   unlabeled_ratio: int = settings.setting(
     1,
-    'Unlabeled images in a step for each labeled one, mu in FixMatch.',
+    'Unlabeled images in a step for each labeled image, mu in FixMatch.',
     settings.AT_LEAST_1,
   )
 
@@ -80,7 +80,7 @@ class Steps(settings.Settings):
 
   @property
   def num_unlabeled(self) -> int:
-    """The number of unlabeled images in a step."""
+    """The number of unlabeled images of a step."""
     return self.batch_size * self.unlabeled_ratio
 
 
@@ -103,7 +103,7 @@ class KernelDecay(settings.Settings):
   def build(
     self, trainable_names: Sequence[str], num_others: int
   ) -> tff.learning.optimizers.Optimizer:
-    """The optimizer of the named weights, and of `num_others` of a head."""
+    """The optimizer of the named weights and `num_others` weights of a head."""
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
       weight_decay=self.weight_decay,
@@ -116,7 +116,7 @@ class KernelDecay(settings.Settings):
 
 
 class StudentState(NamedTuple):
-  """The server's state; `trained` has weights of the student, then the head."""
+  """The server's state; `trained` are the weights of student and head."""
 
   trained: Any
   optimizer: Any
@@ -135,8 +135,8 @@ class Pooled(system.System):
   optimizer: KernelDecay = KernelDecay()
   average_decay: float = settings.setting(
     0.999,
-    'Decay of the averaged weights, which are evaluated and exported, in a'
-    ' step; 0 evaluates the trained weights themselves.',
+    'Decay per step of the moving average of weights, which is evaluated and'
+    ' exported; 0 takes the weights of the last step.',
     settings.BELOW_1,
   )
 
@@ -155,7 +155,7 @@ class Pooled(system.System):
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
-    """Builds the training; images may have no label (`UNKNOWN_LABEL`)."""
+    """Builds the training; unlabeled images have the label `UNKNOWN_LABEL`."""
     classifier = ingredients.classifier
     head = self.method.create_head(classifier, ingredients.seed)
     memory = self.method.create_memory(classifier)
@@ -179,7 +179,7 @@ class Pooled(system.System):
     context: federated_process.RoundContext,
     dataset: tf.data.Dataset,
   ) -> tuple[StudentState, functional.ModelWeights, Mapping[str, tf.Tensor]]:
-    """Takes the steps of a round. Labeled images are unlabeled images, too."""
+    """Takes the steps of a round; labeled images are also unlabeled images."""
     data, steps = pipelines.concatenate_chunks(dataset), self.steps
     labeled, unlabeled = _draw_indices(data, context, steps)
     shares = _class_shares(data['label'], ingredients.classifier.num_classes)
@@ -249,7 +249,7 @@ class Pooled(system.System):
     return state, weights._replace(trainable=average), metrics
 
   def _learning_rate(self, step: tf.Tensor) -> tf.Tensor:
-    """The learning rate of a step of the run, counted from 0."""
+    """The learning rate of a step, counted from 0 at the start of the run."""
     return training_loop.warm_up_and_cosine(
       step,
       base_value=self.optimizer.learning_rate,
@@ -283,7 +283,7 @@ def _draw_indices(
   context: federated_process.RoundContext,
   steps: Steps,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Indices of labeled and unlabeled images, int32 [steps, images]."""
+  """The labeled and the unlabeled images of steps, int32 [steps, images]."""
 
   def draw(num_images, size, purpose):
     # A round is one batch of the stream.
@@ -310,6 +310,6 @@ def _draw_indices(
 
 def _class_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
   """The share of each class among known labels, float32 [classes]."""
-  # `tf.one_hot` makes zeros of unknown labels.
+  # `tf.one_hot` is zero for unknown labels.
   counts = tf.reduce_sum(tf.one_hot(labels, num_classes), axis=0)
   return counts / tf.reduce_sum(counts)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base of the methods in one place, and the argument of their loss."""
+"""Base of the methods in one place, and the argument of their losses."""
 
 import abc
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ class PooledStepOutput(NamedTuple):
   """The result of a loss function for a step."""
 
   loss: tf.Tensor  # A float32 scalar.
-  # float32 [labeled, classes], the student's, for the accuracy.
+  # float32 [labeled, classes], for the student's accuracy.
   labeled_logits: tf.Tensor
   # The method's memory after the step, with an unchanged structure.
   memory: Any = ()
@@ -54,7 +54,7 @@ class PooledStep:
 
   @property
   def progress(self) -> tf.Tensor:
-    """The fraction of all steps taken before, a float32 scalar."""
+    """The fraction of all steps before this step, a float32 scalar."""
     return tf.cast(self.num, tf.float32) / self.total_steps
 
   @property
@@ -63,7 +63,7 @@ class PooledStep:
     return self.classifier.num_classes
 
   def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
-    """The stateless seed for a purpose in the step, int32 [2]."""
+    """The stateless seed for a purpose in this step, int32 [2]."""
     return random_seeds.stateless_seed(self.run_seed, purpose, self.num, *keys)
 
   def labeled_images(self) -> tf.Tensor:
@@ -73,13 +73,13 @@ class PooledStep:
     )
 
   def weak_images(self, key: int = 0) -> tf.Tensor:
-    """The unlabeled images, weakly augmented anew for each key, uint8."""
+    """The unlabeled images, uint8; each key has its own weak augmentation."""
     return self.weak_augmentation(
       self.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
   def strong_images(self, key: int = 0) -> tf.Tensor:
-    """The unlabeled images, strongly augmented anew for each key, uint8."""
+    """The unlabeled images, uint8; each key has its own strong augmentation."""
     return self.strong_augmentation(
       self.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )
@@ -92,12 +92,12 @@ class PooledStep:
     return self._pass(self.classifier.train_logits, self.student, parts)
 
   def teacher_logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """The averaged model's logits, without gradient; see `logits`."""
+    """Like `logits`, by the averaged model and without gradient."""
     found = self._pass(self.classifier.train_logits, self.teacher, parts)
     return [tf.stop_gradient(logits) for logits in found]
 
   def features(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """The inputs of the student's last layer, which is dense; see `logits`."""
+    """Like `logits`, but the inputs of the student's last, dense layer."""
     features = features_lib.require_features(self.classifier.features)
     return self._pass(features.train, self.student, parts)
 
@@ -115,14 +115,14 @@ class PooledStep:
 
 
 class PooledMethod(settings.Settings, abc.ABC):
-  """Base of the methods: a loss on labeled and unlabeled images."""
+  """Base of the methods, each a loss on labeled and unlabeled images."""
 
   # Whether the loss uses `strong_images`.
   uses_strong_augmentation: ClassVar[bool] = False
 
   @abc.abstractmethod
   def loss(self, step: PooledStep, memory: Any) -> PooledStepOutput:
-    """The loss of a step; `memory` is that after the step before."""
+    """The loss of a step; `memory` comes from the previous step."""
 
   def create_memory(self, classifier: functional.ImageClassifier) -> Any:
     """The method's memory before the first step, a structure of arrays."""
@@ -132,7 +132,7 @@ class PooledMethod(settings.Settings, abc.ABC):
   def create_head(
     self, classifier: functional.ImageClassifier, seed: int
   ) -> tuple[np.ndarray, ...]:
-    """Initial weights that are trained together with the model's weights."""
+    """Initial weights to train in addition to the model's weights."""
     del classifier, seed
     return ()
 
@@ -148,17 +148,17 @@ class UnlabeledLoss(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RampedLoss(UnlabeledLoss):
-  """A weight of the loss of unlabeled images that rises during training."""
+  """A weight of the loss of unlabeled images that rises in training."""
 
   ramp_up_share: float = settings.setting(
     0.4,
     'Fraction of all steps in which the weight of unlabeled images rises from'
-    ' 0; 0 for full weight from the first step on.',
+    ' 0; with 0 the first step has full weight.',
     settings.FRACTION,
   )
 
   def factor(self, progress: tf.Tensor) -> tf.Tensor:
-    """The weight at `progress`, the fraction of steps taken, a scalar."""
+    """The weight, a scalar, after the fraction `progress` of all steps."""
     return self.unlabeled_loss_weight * training_loop.ramp_up(
       progress, self.ramp_up_share
     )

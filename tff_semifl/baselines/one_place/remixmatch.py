@@ -23,15 +23,15 @@ from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import losses
 from tff_semifl.core import training_loop
-from tff_semifl.data import example_kinds
+from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 
 NUM_ROTATIONS = 4
-# The last batches whose mean prediction is aligned with the labels.
+# The mean prediction of this number of batches is aligned with the labels.
 ALIGNED_BATCHES = 128
-# The weights of losses: of mixed unlabeled images, of strongly augmented images
-# that are not mixed, and of their rotations.
+# The weights of losses: for mixed unlabeled images, for strongly augmented
+# images without mixup, and for rotations.
 _MIXED_WEIGHT, _STRONG_WEIGHT, _ROTATION_WEIGHT = 1.5, 0.5, 0.5
 
 
@@ -44,7 +44,7 @@ class ReMixMatch(pooled_method.PooledMethod):
   mixing: mixmatch.Mixing = mixmatch.Mixing()
 
   def create_memory(self, classifier: functional.ImageClassifier) -> np.ndarray:
-    """The initial mean predictions of the last batches."""
+    """The initial memory: a mean prediction for each of the last batches."""
     num_classes = classifier.num_classes
     return np.full(
       [ALIGNED_BATCHES, num_classes], 1.0 / num_classes, np.float32
@@ -53,15 +53,15 @@ class ReMixMatch(pooled_method.PooledMethod):
   def create_head(
     self, classifier: functional.ImageClassifier, seed: int
   ) -> tuple[np.ndarray, ...]:
-    """Kernel and bias of the layer that predicts rotations."""
+    """The kernel and bias of the layer that predicts rotations."""
     features = classifier.features
     if features is None:
       raise ValueError(
         'ReMixMatch needs a model with a dense last layer, whose inputs predict'
         ' rotations'
       )
-    kind = example_kinds.kind_of(classifier.image_shape)
-    if kind is not example_kinds.IMAGES:
+    kind = sources.kind_of(classifier.image_shape)
+    if kind is not sources.IMAGES:
       raise settings.SettingError(
         'task', kind.name, 'ReMixMatch rotates images; choose another system'
       )
@@ -83,7 +83,7 @@ class ReMixMatch(pooled_method.PooledMethod):
     self, step: pooled_method.PooledStep, memory: Any
   ) -> pooled_method.PooledStepOutput:
     weak_images, strong_images = step.weak_images(), step.strong_images()
-    # Separate passes, each normalized by its own batch.
+    # Separate forward passes, each with its own batch normalization.
     (weak_logits,) = step.logits(weak_images)
     (strong_logits,) = step.logits(strong_images)
     weak_logits = tf.stop_gradient(weak_logits)
@@ -126,9 +126,9 @@ def _rotation_loss(
 def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
   """Rotates quarters of the batch by 0, 90, 180 and 270 degrees.
 
-  Images are square, [batch, size, size, channels]. Returns the rotated images
-  in another order, and the number of counterclockwise quarter turns of each
-  image, int32 [batch] (Gidaris et al., ICLR 2018).
+  Images are square, [batch, size, size, channels]. Returns the rotated images,
+  reordered, and the number of counterclockwise quarter turns of each image,
+  int32 [batch] (Gidaris et al., ICLR 2018).
   """
   parts = [images[turns::NUM_ROTATIONS] for turns in range(NUM_ROTATIONS)]
   turned = [tf.image.rot90(part, turns) for turns, part in enumerate(parts)]

@@ -47,8 +47,8 @@ _PULL, _MOMENTUM = 0.6, 0.7
 class _Anchor(NamedTuple):
   """How clients are tied to the anchor, and how the anchor moves."""
 
-  pull: float  # The fraction of the way to it that a client moves in a round.
-  aggregator: tff.aggregators.AggregationFactory  # Of updates.
+  pull: float  # The fraction of the distance by which clients move to it.
+  aggregator: tff.aggregators.AggregationFactory  # Aggregates updates.
   optimizer: tff.learning.optimizers.Optimizer
 
 
@@ -103,7 +103,7 @@ class _Elastic(zhang2020.ManyShortRounds):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EASGD(_Elastic):
-  """EASGD: clients and the center variable are pulled toward each other."""
+  """EASGD: clients and the center variable move toward each other."""
 
   def build_anchor(self) -> _Anchor:
     pull = 0.9 / max(self.cohorts.filled_size, 1)
@@ -116,13 +116,13 @@ class EASGD(_Elastic):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OverlapSGD(_Elastic):
-  """Overlap local SGD: clients do not wait for the average of a round."""
+  """Overlap local SGD: clients do not wait for a round's average."""
 
   def build_anchor(self) -> _Anchor:
     return _Anchor(
       _PULL,
       aggregators.Mean().build(),
-      # The pull leaves this fraction of an update.
+      # After the pull, this fraction of an update z - x is left.
       tff.learning.optimizers.build_sgdm(1.0 - _PULL, momentum=_MOMENTUM),
     )
 
@@ -141,11 +141,11 @@ def build_elastic_work(
   pull: float,
   max_update_norm_ratio: float,
 ) -> client_work.ClientWork:
-  """Builds client work in which each client trains a model x of its own.
+  """Builds client work in which each client trains its own model x.
 
-  With z for the anchor, the update is z - x, and the next model x + pull (z -
-  x). A client that is rejected or has no images has an update of zero and keeps
-  its memory.
+  The update is z - x, with the anchor z, and the client's next model is x +
+  pull (z - x). A client that is rejected or has no images has an update of zero
+  and keeps its memory.
   """
   classifier, optimizer = steps.classifier, steps.optimizer
   kernel_index = client_work.find_classifier_kernel(classifier)

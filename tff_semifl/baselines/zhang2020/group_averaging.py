@@ -3,8 +3,8 @@
 
 """Grouping-based averaging of Zhang et al. (2020), equations 5 to 7.
 
-In each round the clients take slots, which are divided into groups with models
-of their own. The server is a member of every group.
+In each round the clients of the cohort take numbered slots. Slots form groups,
+and each group has its own model. The server is a member of every group.
 """
 
 import collections
@@ -30,7 +30,7 @@ from tff_semifl.models import functional
 
 
 class SlotMemory(NamedTuple):
-  """The memory of a slot (its number, an int32), whichever client takes it."""
+  """The memory of a numbered slot, whichever client takes the slot."""
 
   slot: Any
   client: Any
@@ -66,17 +66,17 @@ def group_round(
 ) -> federated_process.RoundOutput:
   """A round of a server and groups of clients.
 
-  With n slots in each group, the client of slot s belongs to group i = s // n,
-  and starts from w_avg,i, the aggregator's state. The server's replica for the
-  group starts from w_avg, the global model. With the weights w_s,i and w_k of
-  replica and client after training, and n_i clients of group i with an update:
+  With n slots in each group, the client of slot s belongs to group i = s // n
+  and starts from the group's model w_avg,i, the aggregator's state. The
+  server's replica for the group starts from the global model w_avg. After
+  training, the replica has weights w_s,i and client k has weights w_k; n_i
+  clients of the group have an update:
 
       w_avg,i = (w_s,i + sum of w_k) / (n_i + 1)
       w_avg = mean of w_avg,i                                    (equation 6)
 
   Non-trainable weights are the server's, as in the authors' code. Round 0 has
-  no steps. The metrics `aggregator` repeat the diversity of the clients'
-  updates.
+  no steps. The `aggregator` metrics are the diversity of the clients' updates.
   """
 
   def receive(group_weights, weights, memory):
@@ -115,8 +115,8 @@ def group_round(
   sums = tff.federated_sum(
     composition.run(hand_in, result.update, result.update_weight, memories)
   )
-  # The server trains a replica of the mean of these models for each group, and
-  # each replica is averaged with the clients of its group.
+  # The server trains a replica of the global model for each group, which is
+  # averaged with the clients of the group.
   served = p.server(state, state.global_model_weights, context, server_data)
   group_weights, weights = composition.run(
     average, state.aggregator, sums, served.weights
@@ -161,7 +161,7 @@ def place_in_group(
   group: tf.Tensor,
   num_groups: int,
 ) -> tuple[tuple[tf.Tensor, ...], tf.Tensor]:
-  """A client's weighted update and weight in its group; 0 in the others."""
+  """A client's weighted update and weight for each group; 0 in other groups."""
   weight = update_weight * tf.one_hot(group, num_groups)
   return tuple(tf.tensordot(weight, array, axes=0) for array in update), weight
 
@@ -171,7 +171,7 @@ def average_groups(
   sums: tuple[tuple[tf.Tensor, ...], tf.Tensor],
   replicas: tuple[tf.Tensor, ...],
 ) -> tuple[tf.Tensor, ...]:
-  """The weighted mean of each group's clients and replica, stacked.
+  """The weighted mean of each group's clients and replica, stacked by group.
 
   `sums` are the results of `place_in_group`, summed over all clients.
   """
@@ -191,9 +191,10 @@ def build_replicated_server_work(
 ) -> server_work.ServerWork:
   """Builds server work that trains a replica of one model for each group.
 
-  Replicas have their own order, augmentation, dropout and momentum; states and
-  weights are stacked along the first dimension. Non-trainable weights are the
-  running statistics of the first replica, if the optimizer keeps any.
+  Each replica has its own order of images, augmentation, dropout and momentum.
+  States and weights are stacked along the first dimension. Non-trainable
+  weights are the running statistics of the first replica, if its optimizer
+  tracks them.
   """
 
   def initialize():
@@ -222,7 +223,7 @@ def _train_replicas(
   """Trains the replicas one after the other."""
   data, optimizer = pipelines.concatenate_chunks(dataset), steps.optimizer
 
-  # AutoGraph is not needed: no Python control flow depends on a tensor.
+  # No Python control flow depends on a tensor.
   @tf.autograph.experimental.do_not_convert
   def train_replica(replica_and_state):
     replica, state = replica_and_state
@@ -238,7 +239,7 @@ def _train_replicas(
     )
 
   scalar = tf.TensorSpec([], tf.float32)
-  # One after the other, so that one replica at a time is on the device.
+  # One replica after the other, to save memory of the device.
   trained = tf.map_fn(
     train_replica,
     (tf.range(num_replicas), states),
@@ -269,7 +270,7 @@ def _train_replicas(
 
 
 def _stack(structure: Any, number: int) -> Any:
-  """Copies of the tensors or arrays, stacked along the first dimension."""
+  """Stacks `number` copies of tensors or arrays along a new first dimension."""
   return tf.nest.map_structure(
     lambda value: tf.stack([value] * number), structure
   )
@@ -278,8 +279,8 @@ def _stack(structure: Any, number: int) -> Any:
 class SlotMemories:
   """A `client_states.Memories` of slots, as in the code of Zhang et al.
 
-  Clients take slots in the cohort's random order. If clients drop out, later
-  clients move up; the last slots stay free and keep their memories.
+  Clients take slots in the random order of the cohort. If clients drop out,
+  later clients move up; the last slots stay empty and keep their memories.
   """
 
   def __init__(

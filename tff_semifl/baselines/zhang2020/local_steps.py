@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training of a fixed number of steps per round (Zhang et al., eq. 2 to 4).
+"""Training for a fixed number of steps per round (Zhang et al., eq. 2 to 4).
 
 Server and clients take the same number of steps, however many images they have.
-Each pass over the images, which a round begins anew, has another order.
+Each pass over the images has a new order; a round starts a new pass.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ class LocalSteps:
   num_steps: int
   batch_size: int
   optimizer: tff.learning.optimizers.Optimizer
-  # Of the number of the step in the whole run, int32, from 0.
+  # The learning rate of a step, int32, counted from 0 at the start of the run.
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
 
   def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
@@ -44,7 +44,7 @@ class LocalSteps:
   def _step(
     self, round_num: tf.Tensor, step_in_round: tf.Tensor | int
   ) -> tf.Tensor:
-    """The number of a step in the whole run; round 0 counts as 1."""
+    """The number of a step, counted from the start of the run."""
     return tf.maximum(round_num - 1, 0) * self.num_steps + step_in_round
 
   def train(
@@ -58,11 +58,11 @@ class LocalSteps:
     loss_fn: Callable[..., training_loop.BatchOutput],
     state: Any = (),
   ) -> training_loop.TrainingResult:
-    """Trains a node for the steps of a round; without images, not at all.
+    """Trains a node for the steps of a round, if it has images.
 
-    `views_fn` is (indices of images, int32 [number]) -> the training examples,
-    a structure of tensors. `loss_fn` is (`StepModel`, batch of examples,
-    further state) -> `BatchOutput`, with one forward pass in training mode.
+    `views_fn` is (indices of images, int32 [number]) -> training examples, a
+    structure of tensors. `loss_fn` is (`StepModel`, batch of examples, `state`)
+    -> `BatchOutput`, with one forward pass in training mode.
     """
     indices, batch_size = self._draw_batches(node, num_images)
     statistics = running_statistics.get_statistics(
@@ -92,7 +92,7 @@ class LocalSteps:
       optimizer=self.optimizer,
       num_epochs=1,
       batch_size=batch_size,
-      # Augments all images of a round in large batches, which is faster.
+      # Augmentation of all images of a round in large batches is faster.
       epoch_data_fn=lambda _, now: (
         rows_lib.Rows(views_fn(indices)),
         now.state,
@@ -109,8 +109,8 @@ class LocalSteps:
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """The indices of the images of a round, and the batch size.
 
-    Each pass drops the incomplete batch at the end. A node with fewer images
-    than a batch takes all in each step; the authors' code would take none.
+    Each pass drops an incomplete last batch. A node with fewer images than a
+    batch uses all of them in each step; in the authors' code it takes no step.
     """
     batch_size = tf.clip_by_value(num_images, 1, self.batch_size)
     batches_per_pass = tf.maximum(num_images // batch_size, 1)
@@ -140,7 +140,7 @@ class StepModel:
   classifier: functional.ImageClassifier
   weights: functional.ModelWeights
   dropout_seed: tf.Tensor
-  images: tf.Tensor | None = None  # Of the last pass in training mode.
+  images: tf.Tensor | None = None  # Last images passed in training mode.
 
   def train_logits(self, images: tf.Tensor) -> tf.Tensor:
     """Logits of uint8 images in training mode, float32 [batch, classes]."""
@@ -213,12 +213,12 @@ def train_on_pseudo_labels(
   data: Mapping[str, tf.Tensor],
   optimizer_state: Any,
 ) -> client_work.LocalTraining:
-  """A client's training on pseudo-labels that are made in each step.
+  """A client's training, with new pseudo-labels in each step.
 
   Clients without confident images also have an update, because momentum and
-  weight decay change the weights. `views_fn` is (images, node) -> views, a
-  structure of tensors; `logits_fn` is (`StepModel`, batch of views) -> logits
-  for the pseudo-labels, logits in the loss.
+  weight decay change the weights. `views_fn` is (images, node) -> augmented
+  images, a structure of tensors; `logits_fn` is (`StepModel`, batch of
+  augmented images) -> (logits for pseudo-labels, logits for the loss).
   """
   num_images = tf.shape(data['image'])[0]
   node = federated_process.Node(context, data['client_id'])

@@ -3,10 +3,10 @@
 
 """Batch normalization with running averages that stay at each node.
 
-In the ablation of Zhang et al. only parameters are averaged. Each node (a slot
-of clients, or a replica of the server) keeps running averages of the statistics
-of its batches, in the state of its optimizer: a running average with momentum m
-moves by m times its distance from the batch's statistic, which is a gradient
+In an ablation Zhang et al. average only trainable parameters. Each node (a slot
+of clients, or a replica of the server) keeps running averages of its batch
+statistics, in the state of its optimizer. An update with momentum m moves a
+running average by m times its distance from the batch statistic: a gradient
 step on half the squared distance.
 """
 
@@ -81,7 +81,8 @@ def track(
 ) -> tff.learning.optimizers.Optimizer:
   """An optimizer that also updates running averages, if the model has any.
 
-  It takes the trainable weights, then the averages, with gradients of `pull`.
+  Its weights are the trainable weights, then the running averages; the
+  gradients of averages come from `pull`.
   """
   if classifier.batch_moments is None:
     return optimizer
@@ -91,7 +92,7 @@ def track(
 def get_statistics(
   optimizer: tff.learning.optimizers.Optimizer, state: Any
 ) -> tuple[tf.Tensor, ...]:
-  """The running mean and variance of each layer in turn; () if not tracked."""
+  """The running mean and variance, layer by layer; () if not tracked."""
   if not isinstance(optimizer, _TrackingOptimizer):
     return ()
   return tuple(state[_STATISTICS_KEY])
@@ -102,7 +103,7 @@ def pull(
   weights: functional.ModelWeights,
   images: tf.Tensor,
 ) -> tf.Tensor:
-  """A scalar 0 whose gradient pulls running averages to a batch's statistics.
+  """A scalar 0 whose gradient moves running averages to batch statistics.
 
   `images` are float32 [batch, ...]. Variances are unbiased, as in PyTorch.
   """

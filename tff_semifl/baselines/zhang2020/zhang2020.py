@@ -11,8 +11,8 @@
 
 References:
   Zhang, Yao, Yang, Yan, Gonzalez, Mahoney. Benchmarking semi-supervised
-  federated learning. 2020. Defaults are for CIFAR-10 (Table A.1); presets
-  have those for SVHN and EMNIST.
+  federated learning. 2020. Defaults are for CIFAR-10 (Table A.1); presets have
+  the settings for SVHN and EMNIST.
 """
 
 import abc
@@ -40,7 +40,7 @@ from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 from tff_semifl.randomness import random_seeds
 
-# The paper's epoch: 65,536 images in batches of 64, for all data sets.
+# Steps of the paper's epoch: 65,536 images in batches of 64, for all data sets.
 _STEPS_PER_EPOCH = 1024
 
 
@@ -53,25 +53,25 @@ class WarmUpAndCosine(training_settings.Rounds):
 
   learning_rate_floor: float = settings.setting(
     1e-4,
-    'Least learning rate after the warm-up, as a fraction of the highest.',
+    'Least learning rate after the warm-up, as a fraction of the maximum.',
     settings.FRACTION,
   )
   warm_up_steps: int = settings.setting(
     5 * _STEPS_PER_EPOCH,
-    'Steps in which the learning rate rises to its highest; 1024 are an epoch'
-    ' of Zhang et al., whatever the number of images.',
+    'Steps in which the learning rate rises to its maximum; 1024 steps are an'
+    ' epoch of Zhang et al., whatever the number of images.',
     settings.AT_LEAST_0,
   )
   schedule_steps: int = settings.setting(
     200 * _STEPS_PER_EPOCH,
-    'Step, warm-up included, at which the cosine of the learning rate has'
-    ' turned by --schedule_half_turns.',
+    'Step, counted with the warm-up, at which the cosine of the learning rate'
+    ' has turned by --schedule_half_turns.',
     settings.AT_LEAST_1,
   )
   schedule_half_turns: float = settings.setting(
     7 / 16,
-    'Half turns of that cosine, c of equation 10 of Zhang et al.; 7/16 is'
-    " FixMatch's value, and that of the authors' code.",
+    'Half turns of the cosine of the learning rate, c in equation 10 of Zhang'
+    " et al.; FixMatch and the authors' code have 7/16.",
     settings.AT_LEAST_0,
   )
 
@@ -113,7 +113,7 @@ class ManyShortRounds(system.System):
   batch_size: int = settings.setting(
     64, 'Images in a step of server or client, B.', settings.AT_LEAST_1
   )
-  # As in the authors' code: no clipping, and each slot has its own momentum.
+  # As in the authors' code, without clipping; each slot has its own momentum.
   optimizer: training_settings.Nesterov = training_settings.Nesterov(
     weight_decay=1e-4
   )
@@ -150,9 +150,9 @@ class ManyShortRounds(system.System):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _GroupAveraging(ManyShortRounds):
-  """Base of the three systems of Zhang et al.: averages in groups."""
+  """Base of the systems of Zhang et al., which average models in groups."""
 
-  # Batch statistics are running averages.
+  # Batch normalization statistics are running averages.
   chooses_statistics = False
 
   num_groups: int = settings.setting(
@@ -227,7 +227,7 @@ class _GroupAveraging(ManyShortRounds):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ConsistencyAveraging(_GroupAveraging):
-  """The system of Zhang et al.: clients train by consistency (equation 4)."""
+  """Zhang et al. with clients that train by consistency (equation 4)."""
 
   measures_pseudo_labels = True
   confidence: training_settings.Confidence = training_settings.Confidence()
@@ -244,7 +244,7 @@ class ConsistencyAveraging(_GroupAveraging):
       )
 
     def logits(model, batch):
-      # One pass, so that batch normalization is over both augmentations.
+      # One forward pass, so that both augmentations are normalized together.
       return tf.split(model.train_logits(tf.concat(batch, axis=0)), 2)
 
     return functools.partial(
@@ -258,7 +258,7 @@ class ConsistencyAveraging(_GroupAveraging):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SelfTrainingAveraging(_GroupAveraging):
-  """Zhang et al., clients that train by self-training (equation 3)."""
+  """Zhang et al. with clients that train by self-training (equation 3)."""
 
   uses_strong_views = False
   measures_pseudo_labels = True
@@ -274,7 +274,7 @@ class SelfTrainingAveraging(_GroupAveraging):
       lambda images, node: ingredients.weak_augmentation(
         images, node.seed(weak)
       ),
-      # Labels are predictions in inference mode, for the same images.
+      # Pseudo-labels are predictions in inference mode for the same images.
       lambda model, batch: (model.logits(batch), model.train_logits(batch)),
       self.confidence.confidence_threshold,
     )
@@ -282,7 +282,7 @@ class SelfTrainingAveraging(_GroupAveraging):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SupervisedAveraging(_GroupAveraging):
-  """Zhang et al., clients that have labels (appendix G)."""
+  """Zhang et al. with clients that have labels (appendix G)."""
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS
   uses_strong_views = False

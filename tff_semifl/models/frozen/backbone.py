@@ -27,8 +27,8 @@ BATCH_SIZE = 32
 class Preparation:
   """Resizes images to the network's input, and scales their pixels.
 
-  `scale` scales float32 [batch, height, width, 3] in 0..255. `scaling`, a name
-  for it such as '(x - 127) / 128', is part of the key of cached features.
+  `scale` scales float32 [batch, height, width, 3] in 0..255. `scaling` is its
+  name, such as '(x - 127) / 128', and part of the key of cached features.
   """
 
   image_size: tuple[int, int]
@@ -49,19 +49,19 @@ class Preparation:
 
   @property
   def description(self) -> str:
-    """One line, which differs between preparations with different results."""
+    """A line of text, different for preparations with different results."""
     height, width = self.image_size
     return f'cover {height}x{width}, bilinear, antialiased; {self.scaling}'
 
 
 def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
-  """Does `pixels.scale_and_crop`, by fewer operations if possible."""
+  """Like `pixels.scale_and_crop`, with fewer operations if possible."""
   height, width = images.shape[1:3]
   if height is None or width is None:
     raise ValueError(f'found images of shape {images.shape}; give one size')
   if (height, width) == image_size:
     return tf.cast(images, tf.float32)
-  # Without cropping or antialiasing, plain bilinear resizing, which TFLite
+  # If nothing is cropped or shrunk, plain bilinear resizing, which TFLite
   # supports, gives equal results.
   if height * image_size[1] == width * image_size[0] and height < image_size[0]:
     return tf.image.resize(tf.cast(images, tf.float32), image_size)
@@ -108,11 +108,11 @@ class Backbone:
   def digest(self) -> str:
     """SHA-256, in hexadecimal digits, of layers, weights and preparation.
 
-    Equal in every process, as it excludes layer names, which Keras numbers.
+    It excludes layer names, which Keras numbers differently in each process.
     """
     found = hashlib.sha256()
     facts = [self.preparation.description, *_describe(self.network)]
-    # A type's name, not `repr`, which may contain an address in memory.
+    # The name of a type, because `repr` may contain an address in memory.
     text = json.dumps(facts, sort_keys=True, default=lambda v: type(v).__name__)
     found.update(text.encode())
     for array in self.network.get_weights():
@@ -147,7 +147,7 @@ class Backbone:
 
 
 def import_keras_cv() -> types.ModuleType:
-  """Imports KerasCV, which takes seconds, without the line that it prints."""
+  """Imports KerasCV, which takes seconds, and hides the line that it prints."""
   with contextlib.redirect_stdout(io.StringIO()):
     return importlib.import_module('keras_cv')
 

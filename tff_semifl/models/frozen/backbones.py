@@ -18,8 +18,8 @@ from tff_semifl.models.frozen import efficientnet_lite
 # The size at which most networks are pretrained.
 DEFAULT_SIZE = (224, 224)
 SUFFIX = '.keras'
-# Keras imports the modules that a file names, and takes classes and functions
-# from these modules. In these packages, they only build layers.
+# Packages whose classes and functions only build layers: Keras imports modules
+# that a file names, and calls their classes and functions.
 _PACKAGES = frozenset(
   {'builtins', 'keras', 'keras_cv', 'tensorflow', 'tf_keras', 'tff_semifl'}
 )
@@ -68,10 +68,10 @@ def load_keras_file(
 ) -> backbone_lib.Backbone:
   """Loads a backbone from a file that `model.save('mine.keras')` wrote.
 
-  The model takes pixels in 0..255; one of other pixels begins with `Rescaling`.
-  Keras' safe mode is on: no lambdas, and only layers of Keras, KerasCV and this
-  package. If `image_size` is None, it is the model's size, or 224x224 if the
-  model takes any size.
+  The model takes pixels in 0..255; a network for other pixels needs a
+  `Rescaling` layer first. Keras' safe mode is on: no lambdas, and only layers
+  of Keras, KerasCV and this package. The default of `image_size` is the model's
+  size, or 224x224 if the model takes any size.
   """
   network = _load_keras_file(path)
   shape = getattr(network, 'input_shape', None)

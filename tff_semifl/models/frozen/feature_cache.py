@@ -24,12 +24,12 @@ from tff_semifl.data import sources
 from tff_semifl.files import durable_files
 from tff_semifl.models.frozen import backbone as backbone_lib
 
-# Part of the key.
+# The version of the format, part of the key.
 _FORMAT = 3
-# Images per file: a killed process loses the features of at most so many.
+# Images per file; a killed process loses at most the features of one file.
 _CHUNK = 16 * backbone_lib.BATCH_SIZE
 
-# Folders that this process has computed, and reported.
+# Folders whose features this process has computed, and has reported.
 _COMPUTED = set[pathlib.Path]()
 
 Say = Callable[[str], None]
@@ -49,7 +49,7 @@ def compute(
   *,
   quiet: bool = False,
 ) -> np.ndarray:
-  """The features of all images; computes those that the cache lacks.
+  """The features of all images; computes the features that the cache lacks.
 
   Several programs may share a folder. Nothing is written if the folder has all
   features. Maps uint8 [images, height, width, 1 or 3] in 0..255 to float32
@@ -77,7 +77,7 @@ def compute(
     tqdm.tqdm(None, 'features', len(images), disable=hides) as bar,
     durable_files.naming(folder, 'with this mended, the same command goes on'),
   ):
-    # Readable by the user alone: features reveal much of photos.
+    # Only the user may read the folder: features reveal much of photos.
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     own.mkdir(mode=0o700, exist_ok=True)
     for number, start in enumerate(range(0, len(images), _CHUNK)):
@@ -126,7 +126,7 @@ def _read(
 
 def _save(path: pathlib.Path, features: np.ndarray) -> None:
   """Writes a file atomically: complete or absent, even after a power cut."""
-  # In a folder of its own, as another program may compute the same features.
+  # In a temporary folder, because other programs may compute the same features.
   with tempfile.TemporaryDirectory(dir=path.parent) as folder:
     unfinished = pathlib.Path(folder) / path.name
     with durable_files.replacing(unfinished) as file:

@@ -23,7 +23,7 @@ from tff_semifl.runtime.ray import programs as ray_programs
 from tff_semifl.runtime.ray import site as ray_site
 from tff_semifl.runtime.ray import values as ray_values
 
-# Ray answers requests of this group while others run.
+# Ray answers requests of this group while other requests run.
 _HEALTH = 'health'
 CONCURRENCY_GROUPS = {_HEALTH: 1}
 # An actor first imports TensorFlow, on a machine that may be busy.
@@ -118,7 +118,7 @@ def _read_content(reference: ray.ObjectRef) -> bytes:
 
 
 class LostError(Exception):
-  """Raised if an actor is lost."""
+  """An actor is lost."""
 
 
 class RemoteActor:
@@ -140,7 +140,7 @@ class RemoteActor:
     self.started = time.monotonic()
     # The pending request about the actor's state; None if it was answered.
     self.question = handle.describe.remote()
-    # The time of the last task, request or answer.
+    # The time of the last event: a task, request or answer.
     self.turned = self.started
     # The reason if the actor is lost.
     self.error = None
@@ -175,7 +175,7 @@ class RemoteActor:
   def find_loss(
     self, silence_seconds: float, client_seconds: float | None
   ) -> str | None:
-    """Why the actor is lost; None if it is not. Pings a silent actor."""
+    """The reason if the actor is lost, else None; pings a silent actor."""
     if self.error is not None:
       return str(self.error)
     now = time.monotonic()

@@ -29,14 +29,14 @@ _TICK_SECONDS = 0.5
 # The interval at which machines are listed.
 _LOOK_SECONDS = 2
 _MAX_FAILED_STARTS = 3
-# A task that was running in this many lost actors is likely the cause.
+# A task that ran in this number of lost actors is probably the cause.
 _MAX_LOSSES = 3
 # The maximum number of results per actor that wait for an earlier result.
 _WINDOW = 4
 
 
 class Task(NamedTuple):
-  """Work that `start` sends to an actor of `site`; if None, at no site."""
+  """Work that `start` sends to an actor of `site`; None for other actors."""
 
   start: Callable[[ray.actor.ActorHandle], ray.ObjectRef]
   site: str | None = None
@@ -54,7 +54,7 @@ class ActorPool:
     federation = options.federation
     others = '' if federation is None else ' but those of sites'
     self._why_lost = f'no machine{others} has CPUs or GPUs for an actor'
-    # Why no site has an actor.
+    # The reason why sites have no actor.
     self._why_away = 'they are not in the cluster'
     self._looked: float = -_LOOK_SECONDS
     self._is_closed = False
@@ -124,7 +124,7 @@ class ActorPool:
         actor.task = None
 
   def _submit(self, tasks, waiting, next_result):
-    """Gives a task to each ready actor that has none."""
+    """Gives a task to each ready actor without a task."""
     ready = [actor for actor in self._actors if actor.is_ready]
     end = next_result + _WINDOW * len(ready)
     for actor in ready:
@@ -223,7 +223,7 @@ class ActorPool:
     self._looked = now
     machines = {each['NodeID']: each for each in _machines()}
     if self._own_machine not in machines:
-      # Ray will end this process without a message.
+      # Otherwise Ray would end this process without a message.
       raise errors.WorkerError('the machine of this program left the cluster')
     for actor in self._actors:
       if actor.node_id not in machines and actor.task is None:

@@ -42,7 +42,7 @@ def connection(address: str | None) -> Iterator[None]:
         'address': 'local',
         'num_cpus': len(os.sched_getaffinity(0)),
         'include_dashboard': False,
-        # The cluster listens on this interface only.
+        # The cluster listens only on this interface.
         '_node_ip_address': _LOOPBACK,
         '_temp_dir': folder,
       }
@@ -57,7 +57,7 @@ def connection(address: str | None) -> Iterator[None]:
           logging_level='error',
           **options,
         )
-    # Ray has no error type of its own for this.
+    # Ray has no special error type for this.
     except Exception as error:
       lines = str(error).strip().splitlines() or [type(error).__name__]
       where = 'a cluster cannot be started' if address is None else address
@@ -82,7 +82,7 @@ def check_address(address: str) -> None:
 
 
 def max_kept_bytes() -> int:
-  """The most bytes of data sets to keep in the object store of each machine."""
+  """The maximum bytes of data sets in the object store of each machine."""
   sizes = [
     node['Resources'].get('object_store_memory', 0)
     for node in ray.nodes()

@@ -67,7 +67,7 @@ class Runner:
           raise errors.WorkerError(f'Ray has failed: {reason}') from error
 
   def _run(self, program, inputs, cohort, clients):
-    # In a list, as Ray would send the content with each task.
+    # In a list: Ray would send a bare reference's content with each task.
     content = [self._put('programs', program.content)]
     typed = list(zip(inputs, program.input_types, strict=True))
     common = ray.put(
@@ -120,7 +120,7 @@ class Runner:
 
 
 def _site(inputs: Sequence[Any], client: int) -> str | None:
-  """The site that holds a client's data; None if this program holds them."""
+  """The site that holds a client's data; None if this program has the data."""
   own = [
     value[client] for value in inputs if not isinstance(value, values.AllEqual)
   ]

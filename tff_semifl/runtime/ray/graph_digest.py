@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hashes of programs that are equal in all processes."""
+"""Hashes of programs, the same in all processes."""
 
 from collections.abc import Iterator
 import hashlib
@@ -25,9 +25,9 @@ _NOT_COMPUTED = (
 def digest(block: tff.framework.ComputationBuildingBlock) -> str:
   """A SHA-256 hash of a block's operations, constants and types.
 
-  Names by TFF, counters of TensorFlow and Keras, and the order of functions and
-  attributes differ between processes: nodes are hashed by position, functions
-  by what they compute.
+  TFF's names, counters of TensorFlow and Keras, and the order of functions and
+  attributes differ between processes. Therefore nodes are hashed by position,
+  and functions by their content.
   """
 
   def hash_code(part):
@@ -54,7 +54,7 @@ def digest(block: tff.framework.ComputationBuildingBlock) -> str:
 
 
 class _Hasher:
-  """Hashes the nodes and functions of a graph, which is taken apart."""
+  """Hashes the nodes and functions of a graph; changes the graph."""
 
   def __init__(self, graph_def: tf.compat.v1.GraphDef):
     functions = graph_def.library.function
@@ -123,7 +123,7 @@ class _Hasher:
 
 
 def _tensor_names(binding: Any) -> Iterator[str]:
-  """Yields the tensors of a `TensorFlow.Binding`, whose type has its form."""
+  """Yields the tensor names of a `TensorFlow.Binding`."""
   for part in binding.struct.element:
     yield from _tensor_names(part)
   yield binding.tensor.tensor_name or binding.sequence.variant_tensor_name

@@ -21,7 +21,7 @@ SITE_RESOURCE = 'tff_semifl_site:'
 
 
 class RayOptions(NamedTuple):
-  """The Ray cluster that clients run on, its resources and timeouts.
+  """The Ray cluster on which clients run, its resources and timeouts.
 
   Attributes:
     address: The Ray cluster, as host:port, or 'auto' for the cluster of this
@@ -34,7 +34,7 @@ class RayOptions(NamedTuple):
       even if it answers; None for no limit.
     max_actors: The maximum number of client processes; None for no limit.
     federation: The sites that hold the images of clients; None if this program
-      holds them.
+      has the images.
   """
 
   address: str | None = None
@@ -97,7 +97,7 @@ def place(
   for node, each in resources.items():
     if has_gpus:
       share = {'num_cpus': 0, 'num_gpus': options.gpus_per_client}
-      # Rounds up slightly: seven sevenths of a GPU are one GPU.
+      # Rounded up slightly, so that seven sevenths of a GPU are one GPU.
       count = int(each.get('GPU', 0) / options.gpus_per_client + 1e-6)
     else:
       num_cpus = each.get('CPU', 0)

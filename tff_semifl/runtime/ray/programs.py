@@ -160,7 +160,7 @@ def build_program(
       ),
     ),
   )
-  # Fails here rather than in another process.
+  # An unsupported function fails here instead of in another process.
   interpreter.build_evaluate(function, cache)
   if function_graphs.calls_python(function):
     raise errors.NotPortableError(

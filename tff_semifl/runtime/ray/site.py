@@ -39,8 +39,8 @@ class Site(NamedTuple):
   """A site, as the processes of its machine see it.
 
   `images` is the path of a file with all images, uint8, concatenated, and
-  `messages` that of a file for messages to the site's operator. `approved` are
-  the digests of programs that may run; None for all.
+  `messages` the path of a file for messages to the site's operator. `approved`
+  are the digests of approved programs; None if all may run.
   """
 
   description: Description
@@ -116,7 +116,7 @@ class Site(NamedTuple):
 def find_problem(
   name: str, image_shape: sites.ImageShape, found: Description | None
 ) -> str | None:
-  """Why a site that sent the description `found` cannot be used, or None."""
+  """The problem of a site with the description `found`; None if usable."""
   if found is None or found.name != name:
     return 'it was not started by launch.site'
   if found.image_shape == image_shape:

@@ -21,12 +21,12 @@ from tff_semifl.runtime import sites
 
 # Smaller constants cost no more than a reference to them.
 _MIN_CONTENT_BYTES = 4096
-# A node attribute: the index of the content that was taken out of a constant.
+# A node attribute, the index of the content that was taken out of a constant.
 _TAKEN = '_taken_content'
 
 
 class DatasetGraph(NamedTuple):
-  """A dataset's graph, and the results of `take_content` for its contents."""
+  """A dataset's graph, and entries with which its contents can be read."""
 
   graph: bytes
   contents: tuple[Any, ...]
