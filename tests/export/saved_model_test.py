@@ -131,7 +131,7 @@ class SavedModelTest(parameterized.TestCase):
         ),
       ),
       self.assertRaisesRegex(
-        saved_model.ExportError, 'other probabilities than the trained one'
+        saved_model.ExportError, 'saved and the trained model differ'
       ),
     ):
       self._export(small_model.create())

@@ -139,7 +139,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     image_tree.write_image(changed / 'server/cat/new.png', 9)
     self._assert_refused(
       r'--experiment=.*/mine: was trained on other data \(4 labeled .* than'
-      r' there are now \(5 labeled',
+      r' the present data \(5 labeled',
       image_dir=changed,
     )
 

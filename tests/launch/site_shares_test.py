@@ -164,7 +164,7 @@ class SiteSharesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (None, 'no prior of class shares'),
-    (_PRIOR._replace(strength=math.inf), 'had the same class shares'),
+    (_PRIOR._replace(strength=math.inf), 'had equal class shares'),
   )
   def test_model_must_know_how_sites_differ(self, prior, reason):
     folder = pathlib.Path(self.create_tempdir().full_path)

@@ -96,12 +96,13 @@ class ScoresTest(parameterized.TestCase):
 
 class LabelerTest(parameterized.TestCase):
   @parameterized.parameters(
-    # With the class biases and the strength of the learner that leads.
-    ('head', {}, 3.0),
-    ('mixture', {}, 3.0),
+    # With class biases: the first learner's, or with many examples both's.
+    ('head', {'count': 47.0}, 3.0),
+    ('head', {'count': 48.0}, 3.5),
+    ('mixture', {'count': 47.0}, 3.0),
     # Without own shares where clients are alike, or their images differ.
     ('labels_alone', {'evidence': 0.01}, 1e6),
-    ('head', {'spread': 0.03}, 1e6),
+    ('head', {'count': 47.0, 'spread': 0.03}, 1e6),
   )
   def test_is_what_is_exported_or_the_head_with_its_biases(
     self, keep, changes, strength
@@ -113,7 +114,7 @@ class LabelerTest(parameterized.TestCase):
     learners = estimate.strength.shape[0]
     estimate = estimate._replace(
       passes=server_steps.PASSES,
-      strength=np.linspace(3, 4, learners),
+      strength=np.repeat([3.0, 4.0], learners // 2),
       shares=np.full([learners, 3], [0.5, 0.3, 0.2]),
       bias=draw(size=[learners, 3]),
       head=draw(size=[learners, 5, 3]),
@@ -124,7 +125,15 @@ class LabelerTest(parameterized.TestCase):
       ),
     )
     components = components_lib.Components(
-      *map(tf.constant, (draw(size=4), draw(size=[4, 4]), np.ones(4), 100.0))
+      *map(
+        tf.constant,
+        (
+          draw(size=4),
+          draw(size=[4, 4]),
+          np.ones(4),
+          changes.get('count', 100.0),
+        ),
+      )
     )
     components = tf.nest.map_structure(
       lambda each: tf.cast(each, tf.float64), components
@@ -148,7 +157,12 @@ class LabelerTest(parameterized.TestCase):
     if keep == 'head':
       shares = np.array([0.5, 0.3, 0.2])
       x = numpy_reference.ones(components_lib.project(raw, components))
-      logits = x @ estimate.head[0] + estimate.bias[0] - np.log(shares)
+      second = 0.5 if changes['count'] >= 48 else 0.0
+      head, bias = (
+        (1 - second) * each[0] + second * each[server_labels.REPLICAS]
+        for each in (estimate.head, estimate.bias)
+      )
+      logits = x @ head + bias - np.log(shares)
     np.testing.assert_allclose(padded @ chosen.labeler.weights, logits)
     np.testing.assert_allclose(chosen.labeler.alpha, strength * shares)
 

@@ -118,7 +118,6 @@ def choose(
   ]
   temperature = tf.gather(scores.temperature, kept)
   weights = tf.gather(tf.stack(all_labels), kept) / temperature
-  leader = tf.where(scores.leads, server_labels.REPLICAS, 0)
   return Choice(
     kept,
     weights,
@@ -127,7 +126,7 @@ def choose(
     server_spread,
     scores,
     _find_labeler(
-      estimate, components, leader, weights, labels.shares, kept, differ
+      estimate, components, scores.leads, weights, labels.shares, kept, differ
     ),
   )
 
@@ -135,7 +134,7 @@ def choose(
 def _find_labeler(
   estimate: state.Estimate,
   components: components_lib.Components,
-  leader: tf.Tensor,
+  leads: tf.Tensor,
   weights: tf.Tensor,
   shares: tf.Tensor,
   kept: tf.Tensor,
@@ -143,22 +142,31 @@ def _find_labeler(
 ) -> state.Labeler:
   """The kept classifier, adapted to the class shares of each client.
 
-  A head labels as in training, with its biases. Clients' own shares are not
-  used where clients are alike, nor where their images differ: there estimated
-  shares confirm the classifier's mistakes.
+  A head labels as in training, with its biases: the second learner's if it
+  leads, the mean of both with many examples, else the first's. Clients' own
+  shares are not used where clients are alike, nor where their images differ:
+  there estimated shares confirm the classifier's mistakes.
   """
+  has_many = server_steps.has_many_examples(estimate, components)
+  of_second = tf.where(leads, 1.0, tf.where(has_many, 0.5, 0.0))
+  of_second = tf.cast(of_second, tf.float64)
+
+  def average(values: tf.Tensor) -> tf.Tensor:
+    first, second = values[0], values[server_labels.REPLICAS]
+    return (1 - of_second) * first + of_second * second
+
   is_head = tf.equal(kept, CANDIDATES.index('head'))
   teacher = components_lib.to_raw(
-    server_steps.teachers(estimate)[leader], components
+    average(server_steps.teachers(estimate)), components
   )
   kept_weights = linear_classifiers.add_to_bias(weights, -tf.math.log(shares))
-  mean = tf.where(is_head, estimate.shares[leader], shares)
+  mean = tf.where(is_head, average(estimate.shares), shares)
   has_own_shares = ~differ & (
-    estimate.averages.evidence[leader] >= class_shares.LEAST_EVIDENCE
+    average(estimate.averages.evidence) >= class_shares.LEAST_EVIDENCE
   )
   strength = tf.where(
     has_own_shares,
-    estimate.strength[leader],
+    average(estimate.strength),
     tf.constant(WITHOUT_OWN_SHARES, tf.float64),
   )
   return state.Labeler(

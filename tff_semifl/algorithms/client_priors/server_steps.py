@@ -167,6 +167,13 @@ def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
   return tf.stack([estimate.taught, head, second])
 
 
+def has_many_examples(estimate: Estimate, components: Components) -> tf.Tensor:
+  """Whether examples are many for the weights of a head, a bool scalar."""
+  num_used = tf.math.count_nonzero(components.variances, dtype=tf.float64)
+  num_weights = num_used * estimate.averages.posteriors.shape[-1]
+  return components.count >= _LEAST_EXAMPLES_PER_WEIGHT * num_weights
+
+
 def may_second_lead(estimate: Estimate, components: Components) -> tf.Tensor:
   """Whether the second learner may be better than both, a bool scalar.
 
@@ -175,12 +182,10 @@ def may_second_lead(estimate: Estimate, components: Components) -> tf.Tensor:
   own mistakes.
   """
   averages = estimate.averages
-  num_used = tf.math.count_nonzero(components.variances, dtype=tf.float64)
-  num_weights = num_used * averages.posteriors.shape[-1]
   objective = averages.objective
   return (
     _is_first_taught(estimate)
-    & (components.count >= _LEAST_EXAMPLES_PER_WEIGHT * num_weights)
+    & has_many_examples(estimate, components)
     & (averages.evidence[0] >= class_shares.LEAST_EVIDENCE)
     & (objective[server_labels.REPLICAS] > objective[0])
   )
