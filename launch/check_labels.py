@@ -10,6 +10,8 @@ This writes a table, results/checked_labels.csv, and a page with small images,
 results/checked_labels.html. The label with the least probability, given all
 other labels, comes first. Beside each image are the most similar labeled
 images. Unlabeled images in --image_dir are optional, and improve the check.
+With --features_file=mine.npz in place of folders, the table has the numbers of
+rows, and there is no page.
 """
 
 from collections.abc import Iterator
@@ -70,21 +72,23 @@ class _Doubt:
 def main(chosen: CheckLabels) -> None:
   """Writes the table and the page."""
   path, sheet = labeling_inputs.check_outputs(chosen.output)
+  given = chosen.images.check('labeled_dir')
   labeled = chosen.images.read_labeled()
-  with settings.blame('labeled_dir', chosen.images.labeled_dir):
-    if labeled is None:
-      raise ValueError('name a folder with labeled images')
-    if len(np.unique(labeled.labels)) < 2:
-      raise ValueError('has images of one class; two can be confused')
+  with settings.blame(given, getattr(chosen.images, given)):
+    if labeled is None or len(np.unique(labeled.labels)) < 2:
+      raise ValueError('needs labels of two classes at least')
   others = None
-  if chosen.images.image_dir is not None:
+  if given == 'features_file' or chosen.images.image_dir is not None:
     others = chosen.images.read_unlabeled().features
   doubts = _find_doubts(labeled, others)
   parts.write_table(path, _COLUMNS, _list_rows(labeled, doubts))
   print(f'labels: {len(doubts)}')
   for each in doubts[:_PRINTED]:
     print(f'  {labeled.files[each.index]}: {each}')
-  labeling_inputs.write_page(sheet, _draw(labeled, doubts))
+  if given == 'labeled_dir':
+    labeling_inputs.write_page(sheet, _draw(labeled, doubts))
+  else:
+    print('page: none, as a features file has no images')
 
 
 def _find_doubts(

@@ -16,7 +16,8 @@ classify:
     --labeled_dir=photos/server --copy_to=photos --overwrite
 
 Features of images are computed once; the same command continues after an
-interrupt.
+interrupt. With --features_file=mine.npz in place of folders, the table has the
+numbers of rows, and there is no page.
 """
 
 import dataclasses
@@ -64,12 +65,13 @@ class ChooseImages(settings.Settings):
 def main(chosen: ChooseImages) -> None:
   """Chooses images, and writes the table, the page and the copies."""
   path, sheet = labeling_inputs.check_outputs(chosen.output)
-  with settings.blame('image_dir', chosen.images.image_dir):
-    if chosen.images.image_dir is None:
-      raise ValueError('must be given: a folder of images without labels')
+  given = chosen.images.check('image_dir')
   _check_copies(chosen)
   labeled = chosen.images.read_labeled()
   images = chosen.images.read_unlabeled()
+  with settings.blame('features_file', chosen.images.features_file):
+    if not images.files:
+      raise ValueError('all rows have labels; rows to choose have label -1')
   found = _choose(chosen, images, labeled)
   rows = [
     (images.files[index], '', num_alike)
@@ -83,7 +85,10 @@ def main(chosen: ChooseImages) -> None:
   print(f'chosen: {len(found.indices)}')
   if len(found.indices) < chosen.number:
     print('  no other images differ from these and from labeled images')
-  labeling_inputs.write_page(sheet, _draw(images, found))
+  if given == 'image_dir':
+    labeling_inputs.write_page(sheet, _draw(images, found))
+  else:
+    print('page: none, as a features file has no images')
   if chosen.copy_to is not None:
     print(f'copies: {_copy(chosen, images, found)}')
 
@@ -93,6 +98,8 @@ def _check_copies(chosen: ChooseImages) -> None:
   if chosen.copy_to is None:
     return
   with settings.blame('copy_to', chosen.copy_to):
+    if chosen.images.features_file is not None:
+      raise ValueError('needs --image_dir; a features file has no images')
     folder = pathlib.Path(chosen.copy_to) / 'to_sort'
     if os.path.exists(folder) and (
       not os.path.isdir(folder) or any(folder.iterdir())

@@ -122,12 +122,43 @@ class ProgramsTest(parameterized.TestCase):
       _read_images(self._output.with_suffix('.html')), 24 * (1 + 3)
     )
 
+  def test_chooses_and_checks_rows_of_a_file(self):
+    generator = np.random.default_rng(0)
+    kinds = np.arange(40) % 2
+    features = generator.normal(size=[40, 4]) + 9 * kinds[:, np.newaxis]
+    file = self._folder / 'mine.npz'
+    np.savez(file, features=features)
+    lines = self._choose(features_file=file, number=2)
+    self.assertContainsSubset(['images: 40', 'chosen: 2'], lines)
+    self.assertIn('page: none, as a features file has no images', lines)
+    self.assertFalse(self._output.with_suffix('.html').exists())
+    rows = [int(row['file']) for row in _read_table(self._output)]
+    self.assertCountEqual(kinds[rows], [0, 1])
+    labels = np.where(np.isin(np.arange(40), rows), kinds, -1)
+    np.savez(file, features=features, labels=labels)
+    self._choose(features_file=file, number=38, overwrite=True)
+    more = [int(row['file']) for row in _read_table(self._output)]
+    self.assertNoCommonElements(rows, more)
+    labels[:20] = kinds[:20]
+    labels[5] = 0  # A wrong label.
+    np.savez(file, features=features, labels=labels)
+    self._check(features_file=file, overwrite=True)
+    first = _read_table(self._output)[0]
+    self.assertEqual((first['file'], first['expected']), ('5', '1'))
+    np.savez(file, features=features, labels=kinds)
+    with self.assertRaisesRegex(settings.SettingError, '^features_file=.*all'):
+      self._choose(features_file=file, overwrite=True)
+
   @parameterized.parameters(
-    ('choose', {}, '^image_dir: .*must be given'),
+    ('choose', {}, 'give --image_dir or --features_file'),
+    ('choose', {'image_dir': 'a', 'features_file': 'b'}, 'not both'),
+    ('choose', {'features_file': '/no'}, '^features_file=/no: there is no'),
+    ('choose', {'copy_to': 'a', 'features_file': 'b'}, '^copy_to=a: needs'),
     ('choose', {'image_dir': '/no'}, '^image_dir=/no: /no is missing'),
     ('choose', {'output_file': 'a.png'}, '^output_file=.*name a .csv file'),
     ('choose', {'model': 'linear'}, '^model=linear: must be one of frozen:'),
-    ('check', {}, '^labeled_dir: name a folder'),
+    ('check', {}, 'give --labeled_dir or --features_file'),
+    ('check', {'labeled_dir': 'a', 'features_file': 'b'}, 'not both'),
     ('check', {'labeled_dir': '/no'}, '^labeled_dir=/no: .*is missing'),
   )
   def test_says_what_is_wrong(self, program, values, message):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 import pathlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,10 @@ import numpy as np
 # models import.
 from tff_semifl import runtime  # noqa: F401
 from tff_semifl import settings
+from tff_semifl.cli import command_line
 from tff_semifl.cli import parts
 from tff_semifl.data import data_errors
+from tff_semifl.data import feature_files
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
@@ -27,17 +29,17 @@ _MAX_BYTES_IN_MEMORY = 2**30
 
 
 class FileFeatures(NamedTuple):
-  """Features of image files.
+  """Features of image files, or of rows of a features file.
 
   Attributes:
     features: float32 [images, features].
-    files: The files.
+    files: The image files; of a features file, the numbers of the rows.
     labels: int32 [images]; None without labels.
     class_names: The names of the classes; empty without labels.
   """
 
   features: np.ndarray
-  files: Sequence[pathlib.Path]
+  files: Sequence[Any]
   labels: np.ndarray | None = None
   class_names: Sequence[str] = ()
 
@@ -58,6 +60,11 @@ class LabelingInput(settings.Settings):
   image_dir: str | None = settings.setting(
     None, 'Folder of images without labels, in folders of any depth.'
   )
+  features_file: str | None = settings.setting(
+    None,
+    'File .npz in place of the folders, with features, float [images,'
+    ' features], and optional labels [images], -1 for no label.',
+  )
   model: frozen_models.Frozen = settings.choice(
     frozen_models.MODELS,
     'frozen:efficientnet_lite0',
@@ -65,8 +72,23 @@ class LabelingInput(settings.Settings):
     load=frozen_models.load,
   )
 
+  def check(self, folder: str) -> str:
+    """Checks that `folder` or else features_file is set, and returns which."""
+    if self.features_file is None:
+      if getattr(self, folder) is None:
+        raise command_line.UsageError(f'give --{folder} or --features_file')
+      return folder
+    for name in ('labeled_dir', 'image_dir'):
+      if getattr(self, name) is not None:
+        raise command_line.UsageError(
+          f'give --{name} or --features_file, not both'
+        )
+    return 'features_file'
+
   def read_labeled(self) -> FileFeatures | None:
     """Reads the labeled images; None if there are none."""
+    if self.features_file is not None:
+      return self._read_rows(labeled=True)
     if self.labeled_dir is None:
       return None
     root = pathlib.Path(self.labeled_dir)
@@ -87,9 +109,24 @@ class LabelingInput(settings.Settings):
 
   def read_unlabeled(self) -> FileFeatures:
     """Reads the images without labels."""
+    if self.features_file is not None:
+      return self._read_rows(labeled=False)
     with _blame('image_dir', self.image_dir):
       files = image_listing.list_files([self.image_dir])
       return self._compute(pathlib.Path(self.image_dir), files, 'unlabeled')
+
+  def _read_rows(self, *, labeled: bool) -> FileFeatures:
+    with _blame('features_file', self.features_file):
+      features, labels = feature_files.read_partly_labeled(self.features_file)
+    is_labeled = labels != ('' if labels.dtype.kind == 'U' else -1)
+    rows = np.flatnonzero(is_labeled == labeled)
+    found = FileFeatures(features[rows], rows.tolist())
+    if not labeled:
+      return found
+    names, indices = np.unique(labels[rows], return_inverse=True)
+    return found._replace(
+      labels=indices.astype(np.int32), class_names=[*map(str, names)]
+    )
 
   def _compute(
     self, root: pathlib.Path, files: Sequence[pathlib.Path], kind: str

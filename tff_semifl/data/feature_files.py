@@ -83,6 +83,24 @@ def read_vectors(
   return vectors
 
 
+def read_partly_labeled(
+  path: str | os.PathLike,
+) -> tuple[np.ndarray, np.ndarray]:
+  """Reads float32 [number, features], and labels as int64 or str [number].
+
+  Vectors without a label have the label -1 or ''. Without an array `labels`,
+  all labels are -1.
+  """
+  arrays = _read_arrays(pathlib.Path(path), ('features',), ('labels',))
+  features = own_images.convert_features('features', arrays['features'])
+  own_images.check_server_features('features', features)
+  given = arrays.get('labels', np.full(len(features), -1))
+  labels = own_labels.flatten('labels', given, len(features))
+  if labels.dtype.kind == 'i' and labels.min() < -1:
+    raise ValueError(f'labels: found {labels.min()}; give -1 for no label')
+  return features, labels
+
+
 def read_batches(
   files: Iterable[pathlib.Path],
   num_features: int,
@@ -100,11 +118,12 @@ def read_batches(
 
 
 def _read_arrays(
-  path: pathlib.Path, names: Sequence[str] = ()
+  path: pathlib.Path, names: Sequence[str] = (), optional: Sequence[str] = ()
 ) -> Mapping[str, np.ndarray]:
   """Reads the required arrays `names` of a file, by default all arrays.
 
-  The array of a .npy file has the name `features`.
+  Arrays of `optional` may be missing. The array of a .npy file has the name
+  `features`.
   """
   try:
     found = np.load(path, allow_pickle=False)
@@ -112,7 +131,8 @@ def _read_arrays(
       arrays = {'features': found}
     else:
       with found:
-        arrays = {each: found[each] for each in names or found.files}
+        wanted = [*names, *set(optional).intersection(found.files)]
+        arrays = {each: found[each] for each in wanted or found.files}
   except FileNotFoundError as error:
     raise data_errors.DataError('there is no such file') from error
   except KeyError as error:
