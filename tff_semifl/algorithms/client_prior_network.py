@@ -173,7 +173,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
-    """Server work that steps along the clients' gradient, without labels."""
+    """An optimizer step with clients' gradient; labels are only for metrics."""
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
 
     def train(state, weights, context, dataset, gradient):

@@ -110,7 +110,7 @@ class TrainOnSharedLabels(TrainOnLabels):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DataSharing(averaging.Averaging):
-  """Federated averaging of clients with labels and images of the server."""
+  """Federated averaging of labeled clients that also train on server images."""
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS
   uses_strong_views = False

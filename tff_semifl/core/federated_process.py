@@ -17,8 +17,8 @@ from tff_semifl.randomness import random_seeds
 class RoundContext(NamedTuple):
   """The values that are broadcast together with the model weights.
 
-  `guidance` has the messages of the guides (`method.Guiding`) to clients, by
-  name; () at the server and in methods without guidance.
+  `guidance` maps the name of each guide (`method.Guiding`) to its message for
+  clients. `guidance` is () at the server and in methods without guides.
   """
 
   seed: int
@@ -155,9 +155,9 @@ def bind_server_data(
 ) -> tff.learning.templates.LearningProcess:
   """Converts a process of `composition.build` to a `LearningProcess`.
 
-  The server's data, an unplaced computation `( -> L*)`, become part of the
-  process. Clients' metrics are under `client_work/train`, where
-  `tff.learning.programs` look for them. A TypeError if clients have a memory.
+  `server_data`, an unplaced computation `( -> L*)`, becomes part of the result.
+  Clients' metrics are under `client_work/train`, as `tff.learning.programs`
+  expect. Raises a TypeError if clients keep state between rounds.
   """
   if process.initialize_memory is not None:
     raise TypeError(

@@ -237,7 +237,7 @@ def move_average(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
 
 
 def pack(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-  """Concatenates tensors of known shapes to fewer tensors."""
+  """Concatenates tensors of known shapes into fewer tensors, by dtype."""
   tensors = list(map(tf.convert_to_tensor, tensors))
   return [
     _pack([tensors[index] for index in indices])

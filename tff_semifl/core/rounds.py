@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated rounds, as functions for `composition.build`."""
+"""Round functions for `composition.build`: sequential and parallel training."""
 
 from collections.abc import Callable
 

@@ -53,7 +53,7 @@ class TrainingSums(NamedTuple):
 
 
 class TrainingResult(NamedTuple):
-  """The outcome of a `TrainingLoop`, with the additional state."""
+  """Weights, optimizer state, sums and callback state of a `TrainingLoop`."""
 
   trainable: tuple[tf.Tensor, ...]
   optimizer_state: Any

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The plan of an experiment, for --dry_run."""
+"""Describes what an experiment would run, for --dry_run."""
 
 from collections.abc import Sequence
 import math

@@ -87,7 +87,7 @@ def _build_block(block, cache, build_clients, build_step):
 
 
 def _split(steps: Sequence[Step]) -> list[list[Step]]:
-  """The steps of each stage, in order."""
+  """Groups steps into stages that use only aggregates of earlier stages."""
   known_from = {}
   stages = []
   for name, block in steps:

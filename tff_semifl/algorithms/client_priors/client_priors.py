@@ -215,7 +215,7 @@ def describe_choice(
 ) -> Iterator[str]:
   """Yields lines on the exported classifier, and why it was chosen.
 
-  `own` are the last round's metrics; `has_labels`: labels suffice for a choice.
+  `own`: the last round's metrics; `has_labels`: enough labels to hold some out.
   """
   kept = _NAMES[int(own['kept'])]
   if own['held_out']:

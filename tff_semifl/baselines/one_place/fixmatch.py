@@ -101,7 +101,7 @@ class FixMatch(pooled_method.PooledMethod):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UDA(FixMatch):
-  """UDA: weak augmentation for soft labels, strong for training."""
+  """UDA: soft labels of weak augmentations supervise strong augmentations."""
 
   def unlabeled_loss(
     self, weak_logits: tf.Tensor, strong_logits: tf.Tensor, is_sure: tf.Tensor

@@ -68,8 +68,8 @@ def load_keras_file(
 ) -> backbone_lib.Backbone:
   """Loads a backbone from a file that `model.save('mine.keras')` wrote.
 
-  The model takes pixels in 0..255; a network for other pixels needs a
-  `Rescaling` layer first. Keras' safe mode is on: no lambdas, and only layers
+  The model takes pixels in 0..255; a network for another range of pixels needs
+  a `Rescaling` layer first. Keras' safe mode is on: no lambdas, and only layers
   of Keras, KerasCV and this package. The default of `image_size` is the model's
   size, or 224x224 if the model takes any size.
   """

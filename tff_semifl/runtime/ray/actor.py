@@ -146,7 +146,7 @@ class RemoteActor:
     self.error = None
 
   def references(self) -> list[ray.ObjectRef]:
-    """References to the actor's pending result and pending answer."""
+    """References to the task's pending result and the pending status reply."""
     result = [] if self.task is None else [self.task[1]]
     return result if self.question is None else [*result, self.question]
 

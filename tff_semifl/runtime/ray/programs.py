@@ -124,7 +124,7 @@ def _call(compiled):
 
 
 def _takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
-  """Whether TensorFlow code in a step of the server takes a dataset."""
+  """Whether a step of the server runs TensorFlow code that takes a dataset."""
   return private_api.tree_analysis.contains(
     step,
     lambda block: isinstance(block, tff.framework.CompiledComputation)
