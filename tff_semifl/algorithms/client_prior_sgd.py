@@ -137,7 +137,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     data: Mapping[str, tf.Tensor],
     batch: tf.Tensor,
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
-    """Labels a batch, given shares of up to `client_labeled_images` images."""
+    """Labels a batch, with shares found on `client_labeled_images` images."""
     classifier = ingredients.classifier
     num_images = tf.shape(data['image'])[0]
     # The images of the batch come first, then other images in a random order.

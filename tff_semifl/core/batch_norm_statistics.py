@@ -243,7 +243,7 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
 
 
 def _average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
-  """Adds a batch to the number of batches and the means of its statistics."""
+  """Updates the batch count and the running means of batch statistics."""
   num_batches, *averages = tf.unstack(total)
   _, *statistics = tf.unstack(unbiased_statistics(moments))
   num_batches += 1.0

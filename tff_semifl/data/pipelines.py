@@ -199,7 +199,7 @@ class ClientPopulation:
   def datasets(
     self, round_num: int
   ) -> list[tf.data.Dataset | sites.SiteDataset]:
-    """The cohort's datasets, of the client type with the chosen fields."""
+    """A dataset for each client of the round's cohort."""
     cohort = self.cohort(round_num)
     chunks = [self._chunk(client) for client in cohort]
     if self._know_participation:

@@ -201,7 +201,7 @@ def load(reference: str) -> Frozen:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelFeatures(settings.Settings):
-  """The features by which client priors label images for a network."""
+  """What client priors label by: pixels, or features of a frozen network."""
 
   label_features: Frozen | None = settings.choice(
     {'pixels': None} | MODELS,

@@ -75,9 +75,9 @@ class Runtime(settings.Settings, abc.ABC):
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    """A context in which this is the runtime.
+    """A context manager that runs TFF computations on this runtime.
 
-    `federation` has the sites that hold clients' images; None without sites.
+    `federation` has the sites that hold clients' images, if there are sites.
     """
 
   def check(self) -> None:

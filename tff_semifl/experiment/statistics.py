@@ -81,7 +81,7 @@ class Statistics(settings.Settings):
     return dataclasses.replace(self, batch_norm_statistics=chosen or default)
 
   def are_computed_by_rounds(self, system: system_lib.System) -> bool:
-    """Whether rounds of the process end with statistics."""
+    """Whether each round computes the statistics of batch normalization."""
     return self.batch_norm_statistics == 'server' and _labels_at_once(system)
 
   def create_pass(
