@@ -134,10 +134,7 @@ class Frozen(models.Linear):
 
   def _load(self) -> 'backbone_lib.Backbone':
     with settings.blame('model', self.reference):
-      return _load(
-        self.reference.removeprefix(PREFIX),
-        self.backbone_size,
-      )
+      return _load(self.reference, self.backbone_size)
 
   def compute_all(self, data: sources.TaskData) -> sources.TaskData:
     """The data with features instead of images."""
@@ -215,11 +212,14 @@ class LabelFeatures(settings.Settings):
     self, data: 'federated_data.FederatedData'
   ) -> ImageFeatures | None:
     """The features of the images of server and clients; None for pixels."""
-    if self.label_features is None:
+    frozen = self.label_features
+    if frozen is None:
       return None
+    with settings.blame('label_features', frozen.reference):
+      _load(frozen.reference, frozen.backbone_size)
     return ImageFeatures(
-      self.label_features.compute_features('labeled', data.labeled.images),
-      self.label_features.compute_features("clients'", data.unlabeled.images),
+      frozen.compute_features('labeled', data.labeled.images),
+      frozen.compute_features("clients'", data.unlabeled.images),
     )
 
 
@@ -231,7 +231,7 @@ def _say_once(line: str) -> None:
 
 # Cached, because loading takes seconds and happens several times.
 @functools.cache
-def _load(name: str, size: int | None) -> 'backbone_lib.Backbone':
+def _load(reference: str, size: int | None) -> 'backbone_lib.Backbone':
   from tff_semifl.models.frozen import backbones
 
-  return backbones.load(name, size and (size, size))
+  return backbones.load(reference.removeprefix(PREFIX), size and (size, size))
