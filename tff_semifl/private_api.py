@@ -38,6 +38,6 @@ disable_grappler = (
 # Calls a concrete function without processing its arguments in Python.
 call_flat = ConcreteFunction._call_flat
 # (session, `CallableOptions`) -> a function that runs a part of the session's
-# graph. TensorFlow optimizes the graph at once; with `Session.make_callable`
-# each of several threads would do so at its first call.
+# graph. TensorFlow optimizes the graph at once. With `Session.make_callable`,
+# each of several threads would optimize the graph at its first call.
 make_callable = tf.compat.v1.Session._make_callable_from_options

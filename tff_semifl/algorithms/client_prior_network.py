@@ -1,21 +1,21 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trains a network on the labels of client priors, by federated SGD.
+"""Federated SGD of a network, with soft labels from the method `client_priors`.
 
-Before round 1, client priors train a linear layer that classifies pixels or
-features (see `client_priors`). In each round a client computes the posteriors
-of its images, given its class shares, and sends the network's gradient for a
-batch with these soft labels. Posteriors stay at the client.
+Before round 1, `client_priors` fits a linear classifier of pixels or features.
+In each round a client computes the class posteriors of its images, given its
+own class shares. It sends the gradient of the network's loss for one batch,
+with these posteriors as soft labels. Posteriors stay at the client.
 
-    prepare:  W, m, s = client priors, from sums over all clients
-    client k: p(c | x) ~ exp(W x)_c pi_kc, with the posterior of the class
-              shares pi_k of all images of k, prior Dirichlet(s m)
+    prepare:  W, m, s = `client_priors`, from sums over all clients
+    client k: p(c | x) ~ exp(W x)_c pi_kc, averaged over the posterior of the
+              client's class shares pi_k, whose prior is Dirichlet(s m)
               g_k = gradient of the network's cross-entropy with p, a batch
     server:   network <- step along the mean of g_k
 
-A step along the mean gradient is a step on the images of all clients, however
-their classes differ. In many local steps a network forgets classes that the
+One step along the mean gradient uses images of all clients, however their
+classes differ. In many local steps a network would forget the classes that the
 client lacks.
 """
 
@@ -55,12 +55,12 @@ from tff_semifl.models import functional
 
 @dataclasses.dataclass(frozen=True)
 class Labeler(method.Guiding):
-  """A linear classifier, trained by client priors, that labels clients' images.
+  """Labels clients' images by the linear classifier of `client_priors`.
 
-  The server keeps the state of client priors.
+  The server keeps the state of `client_priors`.
   """
 
-  shape: tuple[int, ...]  # The shape of the layer's input.
+  shape: tuple[int, ...]  # The shape of the classifier's input.
 
   def init_guidance(self, model: functional.ImageClassifier) -> state_lib.State:
     size, num_classes = math.prod(self.shape), model.num_classes
@@ -72,14 +72,14 @@ class Labeler(method.Guiding):
   def tell(
     self, kept: state_lib.State, server: hook_arguments.Server
   ) -> state_lib.Labeler:
-    """The classifier with which clients label, float32."""
+    """The classifier that clients receive, float32."""
     del server
     labeler = state_lib.State(*kept).labeler
     return state_lib.Labeler(*(tf.cast(each, tf.float32) for each in labeler))
 
 
 def _find_shape(ingredients: system.Ingredients) -> tuple[int, ...]:
-  """The shape of the layer's input: features, or images."""
+  """The shape of the linear classifier's input: features, or images."""
   if ingredients.num_features is not None:
     return (ingredients.num_features,)
   return ingredients.classifier.image_shape
@@ -88,7 +88,7 @@ def _find_shape(ingredients: system.Ingredients) -> tuple[int, ...]:
 def create_layer(
   shape: Sequence[int], num_classes: int
 ) -> functional.ImageClassifier:
-  """A linear classifier of raw pixels or features."""
+  """Creates a linear classifier of raw pixels or features."""
   size = shape[-1]
   return functional.from_keras(
     features.create_linear(
@@ -99,7 +99,7 @@ def create_layer(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientPriorNetwork(gradient_steps.GradientSteps):
-  """A network that learns the labels of client priors, by federated SGD."""
+  """A network trained by federated SGD on soft labels of `client_priors`."""
 
   # Batch statistics of a client with few classes differ from global statistics.
   usual = types.MappingProxyType(
@@ -145,8 +145,8 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     data: Mapping[str, tf.Tensor],
     batch: tf.Tensor,
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
-    """The posteriors of a batch, given the class shares of all images."""
-    del weights  # The layer labels, not the network.
+    """The class posteriors of a batch, given the client's class shares."""
+    del weights  # The linear classifier labels, not the network.
     labeler = state_lib.Labeler(*node.context.guidance[method.OWN])
     x = tf.cast(data.get('features', data['image']), tf.float32)
     size = labeler.weights.shape[0] - 1
@@ -173,7 +173,10 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
-    """An optimizer step with clients' gradient; labels are only for metrics."""
+    """Builds the server's optimizer step along the clients' mean gradient.
+
+    The server's labels are only for metrics.
+    """
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
 
     def train(state, weights, context, dataset, gradient):
@@ -230,13 +233,13 @@ def _build_preparations(
   layer: functional.ImageClassifier,
   aggregator: tff.aggregators.AggregationFactory,
 ) -> list[tff.Computation]:
-  """The passes over all clients that find the layer and clients' shares."""
+  """Builds the passes over all clients that fit classifier and class shares."""
   priors = process_lib.build(layer, aggregator)
   state_type = process.initialize.type_signature.result
   server_type, client_type = priors.next.type_signature.parameter[1:]
 
   def lift(step):
-    """Lifts a step on the layer's state to a computation on the whole state."""
+    """Extends a step on the state of `client_priors` to the system's state."""
 
     @tff.federated_computation(state_type, server_type, client_type)
     def prepare(state, server_data, client_data):

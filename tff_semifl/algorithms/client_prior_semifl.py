@@ -1,12 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL with client priors: labels and losses adapt to a client's classes.
+"""SemiFL in which each client labels and trains with its own class prior.
 
 A client estimates its prior, the class shares of its images, without labels. It
-labels with the prior, and adds the prior to the logits in its losses, so that
-training does not unlearn classes that the client lacks. The returned model is,
-like the received model, for the server's prior. See `client_prior`.
+labels with the prior, and adds the log prior to the logits in its losses, so
+that training does not unlearn the classes that the client lacks. The model that
+a client returns is, like the received model, for the server's prior. See
+`client_prior`.
 """
 
 import abc
@@ -71,7 +72,7 @@ class PriorFixMix(flfl.ComposedFixMix):
     }
 
   def pseudo_label(self, client: Client, logits: tf.Tensor) -> Labels:
-    """The labels of all images of a client, given its prior."""
+    """The pseudo-labels of a client's images, given the client's prior."""
     prior = self.find_prior(client, logits)
     server_prior = client.guidance['server_prior']
     weight = client.guidance['label_prior_weight']

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated SGD with client priors by empirical Bayes.
+"""Federated SGD with class priors of clients, by empirical Bayes.
 
-In each round a client estimates the class shares and the labels of its images
+In each round a client estimates its class shares and the labels of its images
 together (`class_shares`), and sends the gradient of a batch with these labels.
-From sums over clients the server estimates how much clients differ, and the
-bias of the mean label; neither is a setting.
+From sums over clients the server estimates how much clients differ, and
+corrects the bias of the labels. Neither is a setting.
 """
 
 import collections
@@ -34,23 +34,24 @@ from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
-# bias <- (1 - _LEAK) bias + _STEP log(wanted / found share of each class).
+# After each round, bias <- (1 - _LEAK) bias + _STEP log(wanted / found share of
+# each class).
 _LEAK, _STEP = 0.1, 0.5
-# Least class share, because logarithms and quotients need a share above 0.
+# The least class share, because logarithms and quotients need positive numbers.
 _LEAST_SHARE = 1e-6
 
 
 class Estimate(NamedTuple):
-  """The server's estimate of the clients' classes, float32.
+  """What the server estimates about clients' classes, float32.
 
-  The averages are over the last round in which a client had images. For
-  labeling, `pull * log m - push` is added to the logits; m are the labels'
-  class shares.
+  Averages are over the last round in which a client had images. Before images
+  are labeled, `pull * log m - push` is added to their logits, where m are the
+  class shares of the server's labels.
   """
 
   posteriors: tf.Tensor  # [classes], the average label of clients' images.
   log_shares: tf.Tensor  # [classes], clients' average `log_shares`.
-  pull: tf.Tensor  # Scalar; 0 before any client reported.
+  pull: tf.Tensor  # Scalar; 0 until a client has reported.
   push: tf.Tensor  # [classes]
 
 
@@ -73,13 +74,13 @@ class ClassEstimate(method.Guiding):
   def tell(
     self, kept: Estimate, server: hook_arguments.Server
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The Dirichlet parameters of class shares, and the shift of logits.
+    """The Dirichlet parameters of class shares, and the offset of the logits.
 
-    Both are [classes]. Shifted logits are log p(example | class).
+    Both are [classes]. With the offset, logits are log p(example | class).
     """
     shares = client_prior.from_counts(client_prior.count_labels(server))
-    # Relative to the class shares over all clients: a model that gives the same
-    # class to all clients does not mean that clients differ.
+    # Relative to the class shares over all clients: a model that predicts the
+    # same class at all clients does not mean that clients differ.
     found = tf.maximum(kept.posteriors, _LEAST_SHARE)
     strength = tf.where(
       kept.pull > 0,
@@ -137,7 +138,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     data: Mapping[str, tf.Tensor],
     batch: tf.Tensor,
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
-    """Labels a batch, with shares found on `client_labeled_images` images."""
+    """Labels a batch, with class shares from `client_labeled_images` images."""
     classifier = ingredients.classifier
     num_images = tf.shape(data['image'])[0]
     # The images of the batch come first, then other images in a random order.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""(FL)^2: its parts and system, and SemiFL's client with parts chosen by name.
+"""(FL)^2: its three parts, the system, and SemiFL's client with optional parts.
 
 References:
   Lee, Le, Shin, Lee. (FL)^2: Overcoming few labels in federated semi-supervised
@@ -24,16 +24,16 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.core import losses
 from tff_semifl.core import pseudo_labels
 
-# Suffixes of additive weights, whose size does not scale the output.
+# Suffixes of additive weights (biases), whose size does not scale the output.
 _BIAS_SUFFIXES = ('bias:0', 'beta:0')
-# From ASAM: the least size of a weight, which avoids division by 0.
+# The least size of a weight in ASAM, which avoids division by 0.
 _LEAST_SIZE = 0.01
 _EPSILON = 1e-16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClassAdaptiveThresholds(client_parts.Selection):
-  """Trains on images above this client's threshold for their class."""
+  """Trains on images above a confidence threshold of client and class."""
 
   def select(
     self, client: client_parts.Client, labels: client_parts.Labels
@@ -51,7 +51,7 @@ class ClassAdaptiveThresholds(client_parts.Selection):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SharpnessAwareConsistency(client_parts.Regularizer):
-  """Keeps predictions consistent when weights change to raise the loss."""
+  """Keeps predictions consistent if weights move to increase the loss."""
 
   perturbation_radius: float = settings.setting(
     0.1,
@@ -82,7 +82,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
     share = tf.math.divide_no_nan(
       tf.cast(tf.size(is_sure), tf.float32), tf.reduce_sum(is_sure)
     )
-    # `tf.gradients`, as nested tapes would also prepare second derivatives.
+    # `tf.gradients`, because nested tapes also prepare second derivatives.
     gradients = tf.gradients(
       losses.cross_entropy(logits, labels.labels, is_sure * share),
       list(weights.trainable),
@@ -131,7 +131,7 @@ class LearningStatus(client_parts.Weighting):
   """Gives clients with less confident pseudo-labels more weight."""
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
-    """1 minus the mean confidence; 0 without images."""
+    """The weight of a client: 1 minus mean confidence; 0 without images."""
     return pseudo_labels.mean_over_images(1.0 - client.labels.confidences)
 
 

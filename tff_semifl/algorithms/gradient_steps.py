@@ -103,7 +103,7 @@ class GradientSteps(system.System):
   def build_pretraining(
     self, ingredients: system.Ingredients
   ) -> server_work.SupervisedTrainingFn | None:
-    """The server's training in round 0; None for one step, as in all rounds."""
+    """Builds the server's training in round 0; None for a single step."""
     del ingredients
     return None
 
@@ -148,7 +148,7 @@ class GradientSteps(system.System):
     """The client update: the gradient of one augmented batch.
 
     A client uses one batch in each round in which it takes part, and each image
-    once an epoch. The loss is the sum of the cross-entropies of images with a
+    once per epoch. The loss is the sum of the cross-entropies of images with a
     confident label, divided by the batch size.
     """
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
@@ -209,7 +209,7 @@ class GradientSteps(system.System):
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
-    """Server work that steps along the server's gradient plus the clients'.
+    """Builds the server's step along the sum of server and client gradients.
 
     The clients' mean gradient is the last argument of the server work.
     """
@@ -286,7 +286,7 @@ def gradient_round(
   client_data: tff.Value,
   memories: tff.Value | None = None,
 ) -> federated_process.RoundOutput:
-  """A round of federated SGD, one step of the global model.
+  """A round of federated SGD: one step of the global model.
 
   The step is along the gradient of the server's batch plus the mean of the
   clients' gradients. The finalizer is not used.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks for silent mistakes in a user's method.
+"""Checks a user's method for mistakes that raise no error.
 
 The checks run the method on images of noise, near the initial weights. Methods
 of this package have tests instead.
@@ -45,9 +45,10 @@ def check_labels(
   try:
     labels = compute().numpy()
   except tf.errors.OpError:
-    # The method may fail only for noise; training reports other errors.
+    # A method may fail for noise but work for real images; training reports
+    # errors.
     return
-  # Labels may be NaN: a method may lack statistics before round 1.
+  # Labels may be NaN, because a method may lack statistics before round 1.
   if np.isfinite(labels).all() and (
     labels.min() < -_LABEL_TOLERANCE
     or labels.sum(-1).max() > 1 + _LABEL_TOLERANCE
@@ -112,7 +113,7 @@ def check_padding(
 
 
 class _LabelerOfAll(labeling.Labeler):
-  """A `Labeler` that selects all images of a client for training."""
+  """A client method that selects all images for training."""
 
   def label(self, context, rows, state):
     labels, images, given = super().label(context, rows, state)
@@ -123,7 +124,7 @@ class _LabelerOfAll(labeling.Labeler):
 def _create_client(
   method: method_lib.Method, training: client_update.Training
 ) -> tuple[_LabelerOfAll, labeling.Images]:
-  """The labeler of a client in round 1, near initial weights, and its noise."""
+  """Creates a client in round 1, near initial weights, with images of noise."""
   model = training.model
   kind = sources.kind_of(model.image_shape)
   noise = kind.draw_noise(
@@ -134,7 +135,7 @@ def _create_client(
     tf.range(_NUM_ROWS),
     tf.zeros([_NUM_ROWS], tf.int32) if method.clients_have_labels else None,
   )
-  # Models may start with the same loss for all images.
+  # Initial weights may give the same loss for all images.
   generator = np.random.default_rng(1)
   trainable = tuple(
     (each + generator.normal(0, 0.1, each.shape)).astype(np.float32)

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated averaging of clients with labels: an upper bound, and data sharing.
+"""Federated averaging of clients with labels (an upper bound); data sharing.
 
 In data sharing the server trains a model on a few labeled images of all
-classes, and sends some of these images to all clients. Clients also train on
-these.
+classes, and sends some of these images to all clients, which also train on the
+received images.
 
 References:
   Zhao, Li, Lai, Suda, Civin, Chandra. Federated learning with non-IID data.
@@ -72,7 +72,7 @@ def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainOnSharedLabels(TrainOnLabels):
-  """Trains on true labels of the client's images and of the server's."""
+  """Trains on true labels of the client's images and of the server's images."""
 
   shared_fraction: float = settings.setting(
     0.5,

@@ -4,11 +4,11 @@
 """Pillow's operations on gray levels, for batches of images.
 
 RandAugment uses Pillow's `ImageOps` and `ImageEnhance`, including their
-rounding and clipping. KerasCV's layers differ: they equalize with another step,
-keep fractions of gray levels, and posterize all images equally.
+rounding and clipping. KerasCV's layers differ: they use another step in
+equalization, keep fractions of gray levels, and posterize all images equally.
 
 All operations take and return float32 images [batch, height, width, 3] of whole
-gray levels in 0..255. Their strengths are [batch] or a scalar.
+gray levels in 0..255. Strengths are [batch] or a scalar.
 """
 
 import tensorflow as tf
@@ -16,7 +16,7 @@ import tensorflow as tf
 # Pillow's weights of red, green and blue in a gray image, in units of 2^-16
 # (ITU-R 601-2).
 _LUMA_WEIGHTS = (19595, 38470, 7471)
-# Pillow's SMOOTH kernel: 5 in the middle, 1 for each of eight neighbors.
+# Pillow's SMOOTH kernel: 5 in the middle, 1 for each of the eight neighbors.
 _SMOOTH_MIDDLE = 5
 _SMOOTH_SUM = 13
 
@@ -29,7 +29,7 @@ def invert(images: tf.Tensor) -> tf.Tensor:
 def solarize(images: tf.Tensor, threshold: tf.Tensor | int) -> tf.Tensor:
   """Inverts gray levels at or above a threshold (`ImageOps.solarize`).
 
-  Thresholds are in 0..256: 256 is the identity, 0 inverts all gray levels.
+  Thresholds are in 0..256: 0 inverts all gray levels, 256 none.
   """
   return tf.where(images < _spread(threshold), images, 255.0 - images)
 
@@ -45,7 +45,7 @@ def auto_contrast(images: tf.Tensor) -> tf.Tensor:
 
   A channel of a single gray level is unchanged.
   """
-  # Pillow's table is in float64: for some images, the highest level is
+  # Pillow's table is in float64, where the highest level of some images is
   # 254.99..., which becomes 254.
   levels = tf.cast(images, tf.float64)
   lowest = tf.reduce_min(levels, axis=[1, 2], keepdims=True)
@@ -59,8 +59,8 @@ def auto_contrast(images: tf.Tensor) -> tf.Tensor:
 def equalize(images: tf.Tensor) -> tf.Tensor:
   """Makes gray levels equally frequent by channel (`ImageOps.equalize`).
 
-  A channel does not change if it has a single gray level, or fewer than 255
-  pixels below its highest level, as in all images up to 15x15.
+  A channel is unchanged if it has a single gray level, or fewer than 255 pixels
+  below its highest level, as in all images up to 15x15.
   """
   _, height, width, channels = tf.unstack(tf.shape(images))
   num_pixels = height * width
@@ -69,7 +69,7 @@ def equalize(images: tf.Tensor) -> tf.Tensor:
     tf.transpose(tf.cast(images, tf.int32), [0, 3, 1, 2]), [-1, num_pixels]
   )
   highest = tf.reduce_max(levels, axis=1, keepdims=True)
-  # `==` would compare identities in the graph of a TFF computation.
+  # `==` would compare object identities in the graph of a TFF computation.
   num_highest = tf.math.count_nonzero(
     tf.equal(levels, highest), axis=1, keepdims=True, dtype=tf.int32
   )
@@ -97,7 +97,7 @@ def enhance_brightness(
 ) -> tf.Tensor:
   """Extrapolates from black by a factor (`ImageEnhance.Brightness`).
 
-  1 is the identity, 0 returns black.
+  Factor 1 is the identity; factor 0 returns black.
   """
   return _enhance(images, tf.zeros_like(images), factor)
 
@@ -105,16 +105,16 @@ def enhance_brightness(
 def enhance_color(images: tf.Tensor, factor: tf.Tensor | float) -> tf.Tensor:
   """Extrapolates from the gray image by a factor (`ImageEnhance.Color`).
 
-  1 is the identity, 0 returns the gray image.
+  Factor 1 is the identity; factor 0 returns the gray image.
   """
   luma = tf.cast(_luma(images), tf.float32)
   return _enhance(images, luma, factor)
 
 
 def enhance_contrast(images: tf.Tensor, factor: tf.Tensor | float) -> tf.Tensor:
-  """Extrapolates from the gray image's mean (`ImageEnhance.Contrast`).
+  """Extrapolates from the mean level by a factor (`ImageEnhance.Contrast`).
 
-  1 is the identity, 0 returns the mean.
+  Factor 1 is the identity; factor 0 returns the mean.
   """
   luma = _luma(images)
   num_pixels = tf.reduce_prod(tf.shape(images)[1:3])
@@ -129,7 +129,7 @@ def enhance_sharpness(
 ) -> tf.Tensor:
   """Extrapolates from the smoothed image (`ImageEnhance.Sharpness`).
 
-  1 is the identity, 0 smooths the image except for the outermost pixels.
+  Factor 1 is the identity; factor 0 smooths all but the outermost pixels.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   padded = tf.pad(images, [[0, 0], [1, 1], [1, 1], [0, 0]])
@@ -183,8 +183,8 @@ _LIMIT = 1e30
 def product(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
   """The product of floats below 1e30, rounded before any addition.
 
-  XLA computes `a * b + c` with a single rounding. Truncating the result would
-  give some pixels another gray level than Pillow's.
+  XLA computes `a * b + c` with a single rounding. After truncation, some gray
+  levels would then differ from Pillow's.
   """
   # XLA cannot fuse a minimum into a multiply-add.
   return tf.minimum(first * second, _LIMIT)

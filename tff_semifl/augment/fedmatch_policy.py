@@ -4,10 +4,10 @@
 """The RandAugment of FedMatch's authors.
 
 For each image six operations are drawn, with replacement, from a pool of 13,
-and all are applied. A strength is an index into a table of ten entries, below a
-random bound of 2 to 5. The authors draw one bound for all operations of an
-image; here each operation draws its own bound. The authors shear with bicubic
-interpolation; here interpolation is bilinear.
+and all six are applied. A strength is an index into a table of ten entries,
+drawn below a random bound of 2 to 5. In the authors' code the operations of an
+image share one bound, and shears interpolate bicubically. Here each operation
+draws its own bound, and shears interpolate bilinearly.
 """
 
 from collections.abc import Callable
@@ -34,8 +34,8 @@ _ROTATION_DEGREES = 360
 _NUM_BITS = (8, 8, 7, 7, 6)
 # The first five of ten steps from 256 to 231, rounded up.
 _SOLARIZATION_THRESHOLDS = (256, 254, 251, 248, 245)
-# The fill around a rotated image. Around a shifted image the fill is black,
-# because Pillow takes the gray level in the authors' call for a flag.
+# The fill around a rotated image. Around a shifted image the fill is black: the
+# authors' call passes the gray level where Pillow expects a flag.
 _ROTATION_FILL = 128
 _BLACK = 0
 
@@ -64,7 +64,7 @@ def create_operations() -> list[rand_augment.Operation]:
   fixed = rand_augment.create_fixed_operation
   return [
     fixed('autocontrast', color.auto_contrast),
-    # Has no effect in the authors' code, either.
+    # No effect, as in the authors' code.
     fixed('equalize', tf.identity),
     rand_augment.Operation('rotate', _draw_indices, _rotate),
     rand_augment.Operation('solarize', _draw_indices, _solarize),
@@ -83,7 +83,7 @@ def create_operations() -> list[rand_augment.Operation]:
 def _two_ways(
   name: str, amount: float, apply: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 ) -> rand_augment.Operation:
-  """A signed operation, whose strength at the last index is `amount`."""
+  """A signed operation, with strength `amount` at the last index."""
   return rand_augment.Operation(
     name,
     _draw_signed_indices,

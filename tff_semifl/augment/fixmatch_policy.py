@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""RandAugment with the pool of FixMatch, in two versions.
+"""Two versions of FixMatch's RandAugment.
 
 For each image two operations are drawn, with replacement, from a pool of 14,
 each with its own strength, and applied with probability 1/2. Then a box is
@@ -10,10 +10,10 @@ an image, and in the position of the box.
 
 SemiFL's paper says that it uses FixMatch's RandAugment (Sohn et al., NeurIPS
 2020); its code has the RandAugment of `semifl_policy`. Zhang et al. use
-"RandAugmentMC" of FixMatch's best known PyTorch implementation. In this version
-enhancements only weaken, posterization keeps four more bits, translations are
-fractions of the image, the fill is black, and the box lies beside its point, as
-in SemiFL's code.
+"RandAugmentMC" of FixMatch's best known PyTorch implementation. In the PyTorch
+version enhancements only weaken, posterization keeps four more bits,
+translations are fractions of the image, the fill is black, and the box lies
+beside its point, as in SemiFL's code.
 """
 
 from collections.abc import Callable
@@ -39,21 +39,22 @@ FULL_LEVEL = 10
 _ROTATION_DEGREES = 30
 _SHEAR = 0.3
 _TRANSLATION_SHARE = 0.3
-# The box's side has 16 pixels, but at most half of the image's: 14 of 28.
+# The side of the box has 16 pixels, but at most half of the image's side: 14 of
+# 28.
 _CUTOUT_PIXELS = 16
 _CUTOUT_SHARE = 2
 
 
 class Version(NamedTuple):
-  """The differences between versions of this RandAugment."""
+  """The settings in which the two versions differ."""
 
   names: str  # The pool in the order of the version's code.
   enhancement_at_zero: float  # The factor of enhancements at level 0.
-  enhancement_range: float  # The difference of factors at the full level and 0.
+  enhancement_range: float  # The factor at full level minus at 0.
   posterization_sign: int  # 1 keeps 4 bits or more, -1 keeps 4 bits or fewer.
   fill: int  # Gray level in 0..255 outside of a moved image.
   # (level, float64 [batch] in -9..9, width or height, an int32 scalar) ->
-  # pixels to move by, [batch].
+  # pixels of the translation, [batch].
   compute_translation: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
   # (images, stateless seed, side of the box in pixels, an int32 scalar) ->
   # images with a box covered.
@@ -61,7 +62,7 @@ class Version(NamedTuple):
 
 
 def build_fixmatch_rand_augment() -> augmentation.Augmentation:
-  """FixMatch's RandAugment, for images with 1 or 3 channels.
+  """Creates FixMatch's RandAugment, for images with 1 or 3 channels.
 
   References:
     `libml/augment.py` (augmentation `rac`) and
@@ -72,7 +73,7 @@ def build_fixmatch_rand_augment() -> augmentation.Augmentation:
 
 
 def build_fixmatch_pytorch_rand_augment() -> augmentation.Augmentation:
-  """The PyTorch version, for images with 1 or 3 channels.
+  """Creates the PyTorch version, for images with 1 or 3 channels.
 
   References:
     `dataset/randaugment.py` of https://github.com/kekmodel/FixMatch-pytorch and
@@ -103,7 +104,8 @@ def _build(version: Version) -> augmentation.Augmentation:
 def create_operations(version: Version) -> list[rand_augment.Operation]:
   """The 14 operations of a version, named as in FixMatch's code.
 
-  Parameters are levels, int32 [batch], in 1..9, or of either sign.
+  Parameters are levels, int32 [batch], in 1..9; signed operations have levels
+  in -9..9.
   """
   color = color_operations
   fixed = rand_augment.create_fixed_operation
@@ -154,7 +156,7 @@ def _solarize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
 def _move(
   version: Version, name: str, to_maps: Callable[..., tf.Tensor]
 ) -> rand_augment.Operation:
-  """A geometric operation; `to_maps` is (images, levels) -> affine maps."""
+  """Creates a geometric operation from (images, levels) -> affine maps."""
   return rand_augment.Operation(
     name,
     _draw_signed_levels,
@@ -225,11 +227,11 @@ FIXMATCH = Version(
   enhancement_at_zero=0.1,
   enhancement_range=1.8,
   posterization_sign=-1,
-  # After some operations FixMatch's code fills with 0, for pixels in -1..1.
-  # Here each operation fills with the corresponding gray, so that a second
-  # operation changes the fill.
+  # FixMatch's code fills with 0, for pixels in -1..1, after some operations.
+  # Here each operation fills with the corresponding gray, which a second
+  # operation then changes.
   fill=MID_GRAY,
-  # One pixel per level, whatever the size of the image.
+  # One pixel per level, for any image size.
   compute_translation=lambda levels, size: levels,
   cut_out=_cut_out_around,
 )
@@ -245,9 +247,9 @@ def _translate_by_share(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
 def _cut_out_beside(
   images: tf.Tensor, seed: tf.Tensor, num_pixels: tf.Tensor
 ) -> tf.Tensor:
-  """Covers a box beside a random point."""
-  # For EMNIST the code of Zhang et al. fills with half the image's highest
-  # level, which is the same for images with a white pixel.
+  """Covers a box near a random point."""
+  # For EMNIST the code of Zhang et al. fills with half of the highest level of
+  # the image. The result is the same for images with a white pixel.
   return geometric_operations.cut_out_beside(
     images,
     rand_augment.draw_points(tf.shape(images)[0], seed),

@@ -23,7 +23,7 @@ _FIXED_POINT_BITS = 16
 
 
 def affine(**numbers: tf.Tensor) -> tf.Tensor:
-  """Affine maps, float64 [batch, 6]: the identity except at `numbers`.
+  """Affine maps, float64 [batch, 6], that are the identity except at `numbers`.
 
   `numbers` are [batch], named a to f: b shifts row y by b * y, d shifts column
   x by d * x; c and f fetch the pixel c to the right and f below.
@@ -70,7 +70,7 @@ def fetch_nearest(
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   a, b, c, d, e, f = tf.unstack(maps[:, :, tf.newaxis, tf.newaxis], axis=1)
-  # From here on, (x, y) is the upper left corner of a pixel, not its center.
+  # From here on, (x, y) is the upper left corner of a pixel, not the center.
   c += 0.5 * a + 0.5 * b
   f += 0.5 * d + 0.5 * e
   a, b, c, d, e, f = (
@@ -94,8 +94,8 @@ def fetch_bilinear(
 ) -> tf.Tensor:
   """Applies affine maps with bilinear interpolation (`Image.BILINEAR`).
 
-  Border pixels are repeated beyond the border, and fractions of gray levels are
-  truncated. Arguments are as in `fetch_nearest`.
+  Border pixels are repeated outside of the image, and fractions of gray levels
+  are truncated. Arguments are as in `fetch_nearest`.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   a, b, c, d, e, f = tf.unstack(maps[:, :, tf.newaxis, tf.newaxis], axis=1)
@@ -117,7 +117,7 @@ def fetch_bilinear(
   left, top = tf.cast(left, tf.int32), tf.cast(top, tf.int32)
 
   def fetch_row(row: tf.Tensor) -> tf.Tensor:
-    # In Pillow's precision, because truncation may lower gray levels by 1.
+    # With Pillow's precision, because truncation could lower gray levels by 1.
     first = tf.cast(_fetch(images, left, row), tf.float64)
     second = tf.cast(_fetch(images, left + 1, row), tf.float64)
     return first + color_operations.product(second - first, to_right)
@@ -158,12 +158,12 @@ def cut_out_beside(
   num_pixels: tf.Tensor | int,
   fill: float,
 ) -> tf.Tensor:
-  """Covers a box around a random point of each image.
+  """Covers a box near a random point of each image.
 
-  Near the left and upper borders the box keeps its size and is not centered on
-  the point, as in SemiFL's code. `points` are float32 [batch, 2] in 0..1;
-  `num_pixels` is the height and width of the box, without Pillow's last row and
-  column.
+  The box starts at half its size above and left of the point. At the left and
+  upper borders it moves into the image, as in SemiFL's code. `points` are
+  float32 [batch, 2] in 0..1; `num_pixels` is the height and width of the box,
+  without Pillow's last row and column.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   size = tf.stack([width, height])
@@ -176,7 +176,7 @@ def cut_out_beside(
 
 
 def _fetch(images: tf.Tensor, columns: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-  """Fetches pixels; outside of an image, the nearest pixel of the border."""
+  """Fetches pixels; positions outside of an image give a border pixel."""
   num_images, height, width, channels = tf.unstack(tf.shape(images))
   first_rows = (tf.range(num_images) * height)[:, tf.newaxis, tf.newaxis]
   pixels = (first_rows + tf.clip_by_value(rows, 0, height - 1)) * width

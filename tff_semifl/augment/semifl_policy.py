@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The RandAugment of SemiFL's authors, used for their tables.
+"""The RandAugment of SemiFL's code, with which its tables were made.
 
 For each image two operations are drawn, with replacement, from a pool of 15,
 and applied with probability 1/2, all at full strength. Translations and boxes
 have sizes in pixels, chosen for ImageNet: a translation by 100 pixels removes
 an image of 32x32 pixels, and a box of 40 pixels covers most of it. 12.9% of
 augmented images have such a translation, which leaves one or two gray levels.
-`fixmatch_policy` has the pool that the paper names.
+The pool that the paper names is in `fixmatch_policy`.
 """
 
 import functools
@@ -21,8 +21,8 @@ from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
 
 NUM_OPERATIONS = 2
-# The mean: the authors' code draws a probability from [0.2, 0.8] for each
-# operation of an image, on which nothing else depends.
+# The mean of [0.2, 0.8], from which the authors' code draws a probability for
+# each operation of an image. The result has the same distribution.
 APPLICATION_PROBABILITY = 0.5
 
 # The authors' values at their strength of 10 out of 10.

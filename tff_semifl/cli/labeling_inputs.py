@@ -33,7 +33,7 @@ class FileFeatures(NamedTuple):
 
   Attributes:
     features: float32 [images, features].
-    files: The image files; of a features file, the numbers of the rows.
+    files: The paths of image files, or the row numbers of a features file.
     labels: int32 [images]; None without labels.
     class_names: The names of the classes; empty without labels.
   """
@@ -44,14 +44,14 @@ class FileFeatures(NamedTuple):
   class_names: Sequence[str] = ()
 
   def show(self, index: int, caption: str) -> str:
-    """HTML of an image, with a caption."""
+    """An image with a caption, as HTML."""
     image = image_files.read_image_of_any_size(self.files[index], 3)
     return page.show_image(image, caption)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelingInput(settings.Settings):
-  """Images with and without labels, and the network for their features."""
+  """The settings of labeled and unlabeled images, and of the network."""
 
   labeled_dir: str | None = settings.setting(
     None,
@@ -73,7 +73,7 @@ class LabelingInput(settings.Settings):
   )
 
   def check(self, folder: str) -> str:
-    """Checks that `folder` or else features_file is set, and returns which."""
+    """The flag that is set, `folder` or features_file; an error if both."""
     if self.features_file is None:
       if getattr(self, folder) is None:
         raise command_line.UsageError(f'give --{folder} or --features_file')
@@ -95,7 +95,7 @@ class LabelingInput(settings.Settings):
     problems = []
     with _blame('labeled_dir', root):
       folders = image_listing.list_folders(root, problems)
-      # Classes may be empty before the first image is labeled.
+      # Class folders may be empty before the first image is labeled.
       problems = [each for each in problems if each.reason != 'is empty']
       data_errors.raise_if_any(root, problems)
       files = [file for each in folders.values() for file in each]
@@ -156,7 +156,7 @@ def check_outputs(
 
 
 def write_page(path: pathlib.Path, content: str) -> None:
-  """Writes a page of HTML, and prints its path."""
+  """Writes an HTML page, and prints the page's path."""
   with parts.replacing(path) as file:
     file.write(content.encode(errors='backslashreplace'))
   print(f'page: {path}')

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings that programs share: files, models, seeds."""
+"""Groups of settings that several programs share: files, models, seeds."""
 
 from collections.abc import Iterable, Iterator, Sequence
 import contextlib
@@ -20,7 +20,7 @@ _MAX_SEED = 2**31 - 1
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OutputFile(settings.Settings):
-  """A file of results, replaced only with --overwrite."""
+  """The setting of a results file, which is replaced only with --overwrite."""
 
   output_file: str | None = settings.setting(None, 'File to write.')
   overwrite: bool = settings.setting(
@@ -28,7 +28,7 @@ class OutputFile(settings.Settings):
   )
 
   def check(self) -> pathlib.Path | None:
-    """Checks that the file can be written; None if no file is chosen."""
+    """Checks that the file can be written; returns None without a file."""
     if self.output_file is None:
       return None
     path = to_file(self.output_file)
@@ -51,7 +51,7 @@ def to_file(name: str) -> pathlib.Path:
 
 @contextlib.contextmanager
 def writing(path: pathlib.Path) -> Iterator[None]:
-  """A context with the folder of a file, whose errors name --output_file."""
+  """Creates the folder of a file; errors in the block name --output_file."""
   with settings.blame('output_file', path, OSError, durable_files.OutputError):
     path.parent.mkdir(parents=True, exist_ok=True)
     yield
@@ -59,7 +59,7 @@ def writing(path: pathlib.Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
-  """Opens the file --output_file, which is replaced when it is complete."""
+  """Opens the file --output_file, which is replaced once it is complete."""
   with writing(path), durable_files.replacing(path) as file:
     yield file
 
@@ -80,7 +80,7 @@ def write_table(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExportedModel(settings.Settings):
-  """The settings for an exported model and its input files."""
+  """The settings of an exported model and its input files."""
 
   exported_model: str | None = settings.setting(
     None,
@@ -109,13 +109,13 @@ class ExportedModel(settings.Settings):
   def blame_images(
     self, *errors: type[Exception]
   ) -> contextlib.AbstractContextManager[None]:
-    """Turns errors in the `with` block into errors of --images."""
+    """Reports errors in the `with` block as errors of --images."""
     return settings.blame('images', self.images, *errors)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Seeds(settings.Settings):
-  """The setting for the seeds of repeated runs."""
+  """The setting of the seeds of repeated runs."""
 
   seeds: tuple[str, ...] | None = settings.setting(
     None,
@@ -123,7 +123,7 @@ class Seeds(settings.Settings):
   )
 
   def read(self, seed: int) -> list[int]:
-    """The seeds, in order; by default only the seed of the flag --seed."""
+    """The seeds, in order; by default only --seed."""
     if self.seeds is None:
       return [seed]
     with settings.blame('seeds', self.seeds):

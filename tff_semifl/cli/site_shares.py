@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Predictions with the class shares of the images' site."""
+"""Predictions with the class shares of the site that the images come from."""
 
 from collections.abc import Iterable, Iterator, Sequence
 import csv
@@ -18,12 +18,12 @@ from tff_semifl.label_shift import input_shift
 
 # The columns of a file of class shares.
 COLUMNS = ('class_name', 'share')
-# The number of classes whose share is printed.
+# The number of classes whose shares are printed.
 _NUM_SHOWN = 5
 
 
 class SiteInputs:
-  """Adds up the summaries of a site's images, batch by batch."""
+  """Accumulates summaries of a site's images, batch by batch."""
 
   def __init__(self, model: exported_model.ExportedModel):
     self._model = model
@@ -65,7 +65,7 @@ class SiteInputs:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SiteShares(settings.Settings):
-  """The settings for predictions with the class shares of a site."""
+  """The settings of predictions with a site's class shares."""
 
   adapt_shares: bool = settings.setting(
     False,
@@ -85,7 +85,7 @@ class SiteShares(settings.Settings):
     return self.adapt_shares or self.class_shares is not None
 
   def check(self, model: exported_model.ExportedModel) -> None:
-    """Checks, before images are read, that a model can adapt to shares."""
+    """Checks, before reading images, that the model can adapt to shares."""
     if not self.adapts:
       return
     name, value = 'adapt_shares', True
@@ -118,7 +118,7 @@ class SiteShares(settings.Settings):
 
     Returns probabilities, float32 [images, classes], and class shares, float32
     [classes]; prints the largest shares. Raises a `settings.SettingError` if
-    the images are not enough to estimate shares.
+    there are too few images to estimate class shares.
     """
     prior = model.prior
     logits = adaptation.to_logits(tf.constant(probabilities))
@@ -154,7 +154,7 @@ class SiteShares(settings.Settings):
 def _list(
   names: Sequence[str], shares: np.ndarray, deviations: np.ndarray
 ) -> str:
-  """The largest shares in words."""
+  """The largest class shares, as text."""
   order = np.argsort(-shares, kind='stable')
   shown = [
     f'{names[i]} {shares[i]:.1%} (+-{deviations[i]:.1%})'

@@ -3,8 +3,8 @@
 
 """The runs of a sweep: all are checked first, then run as child processes.
 
-The code of `launch.train` checks each run, with the same flags. Checks that
-need the data are left to the runs. No run outlives this process: interrupts are
+Runs are checked by the code of `launch.train`, with the same flags. Checks that
+need the data happen in the runs. No run outlives this process: interrupts are
 passed on to all runs, and all runs are killed if this process is killed.
 """
 
@@ -35,7 +35,7 @@ from tff_semifl.settings import references
 _POLL_SECONDS = 0.2
 _NUM_LOG_LINES = 10
 _TRAIN = f'{references.find_package("launch")}.train'
-# A sweep sets seed and name for each run; dry_run does not apply.
+# A sweep sets seed and name of each run; dry_run does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 # A sweep cannot vary the output folder, the validation split, or groups of
 # flags.
@@ -68,23 +68,23 @@ class Run:
 
   @property
   def name(self) -> str:
-    """The name in messages."""
+    """The name of the run in messages."""
     return self.folder.name
 
   @property
   def log_path(self) -> pathlib.Path:
-    """The file for the output."""
+    """The path of the run's log."""
     return self.folder.with_name(f'{self.name}.log')
 
   def is_complete(self) -> bool:
-    """Whether all rounds ran and the model was exported."""
+    """Whether all rounds have run and the model has been exported."""
     return self.read().round_num >= self.total_rounds and bool(
       experiment_folder.find_models(self.folder / 'export')
     )
 
 
 def read_flagfiles(names: Sequence[str]) -> list[sweep_table.Entry]:
-  """An entry for each 'system:flagfile'."""
+  """Creates an entry for each 'system:flagfile'."""
   found = []
   for name in names:
     system_name, colon, path = name.rpartition(':')
@@ -98,8 +98,8 @@ def read_flagfiles(names: Sequence[str]) -> list[sweep_table.Entry]:
 
 
 def find_presets(patterns: Sequence[str]) -> list[sweep_table.Entry]:
-  """An entry for each preset that matches a pattern."""
-  # For a pattern without a match, `load` suggests similar presets.
+  """Creates an entry for each preset that matches a pattern."""
+  # If a pattern has no match, `load` suggests similar presets.
   found = [
     presets.load(name)
     for pattern in patterns
@@ -118,7 +118,7 @@ def find_presets(patterns: Sequence[str]) -> list[sweep_table.Entry]:
 
 
 def check_names(entries: Sequence[sweep_table.Entry]) -> None:
-  """Checks that there are entries, with different names."""
+  """Checks that there are entries, and that their names differ."""
   if not entries:
     raise ValueError('name at least one, or one of --presets')
   by_name = {}
@@ -152,7 +152,7 @@ def vary(
 
 
 def check_passed_on(arguments: Sequence[str]) -> None:
-  """Checks that the flags for all runs do not include flags of the sweep."""
+  """Checks that the flags passed on to all runs are not flags of the sweep."""
   found = _find(arguments, _NOT_FOR_ALL)
   if found:
     remedy = 'give --seeds' if found == 'seed' else 'leave it out'
@@ -191,7 +191,7 @@ def create_runs(
     return [_create_run(entry, command, seed, arguments) for seed in seeds]
   except (ValueError, command_line.UsageError) as error:
     shown = program.describe(error) or str(error)
-    # Otherwise an error in reading the source would name it twice.
+    # Otherwise an error about the source would name the source twice.
     shown = shown.removeprefix(f'flag --{entry.kind}={entry.source}: ')
     raise settings.SettingError(
       f'{entry.kind}s', entry.source, shown
@@ -207,7 +207,7 @@ def _create_run(
   validates = command.experiment.validates
   name = f'{entry.label}_{"validation_" if validates else ""}seed{seed}'
   command = settings.change(command, {'seed': seed, 'experiment_name': name})
-  # Nothing to check in a new folder, where the run records its own versions.
+  # There is nothing to check in a new folder: the run will record its versions.
   if command.run.path.exists():
     command.check_folder()
   output_dir = pathlib.Path(command.run.output_dir)
@@ -238,7 +238,7 @@ def _check_source(entry: sweep_table.Entry) -> None:
 
 
 def _find(arguments: Sequence[str], names: Sequence[str]) -> str | None:
-  """The first of `names` among the flags; None if there is none."""
+  """The first of `names` among the flags; None if none is given."""
   given, _ = command_line.read(
     arguments, {name: bool if name == 'dry_run' else str for name in names}
   )
@@ -250,8 +250,8 @@ def execute(
 ) -> Iterator[tuple[Run, int | None]]:
   """Executes runs; yields each run with None at its start, then its exit code.
 
-  Closing or interrupting the iterator sends SIGTERM to current runs, and waits;
-  a second interrupt kills all runs.
+  If the iterator is closed or interrupted, current runs get SIGTERM and are
+  awaited; a second interrupt kills all runs.
   """
   waiting = collections.deque(runs)
   running: dict[Run, subprocess.Popen] = {}
@@ -281,13 +281,13 @@ def _start(run: Run) -> subprocess.Popen:
     log.write(f'$ {shlex.join(run.command)}\n'.encode())
     log.flush()
     return subprocess.Popen(
-      # The starting thread must live until the run has ended.
+      # The thread that starts a run must live until the run has ended.
       tied_process.tied_command(run.command),
       stdin=subprocess.DEVNULL,
       stdout=log,
       stderr=log,
-      # The terminal's Ctrl-C does not reach the run, to which this process
-      # sends a signal: a second signal would kill the run at once.
+      # The run does not get the terminal's Ctrl-C, but one signal of this
+      # process; a second signal would kill the run at once.
       start_new_session=True,
     )
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Errors in a user's data, and lists of problems that become one error."""
+"""Errors about a user's data; several problems become one error."""
 
 from collections.abc import Sequence
 import pathlib
@@ -11,7 +11,7 @@ _MAX_NAMED = 5
 
 
 class DataError(ValueError):
-  """Data cannot be used; the message is one line.
+  """An error about a user's data, with a message of one line.
 
   `setting` names the setting at fault, such as 'image_size'; None if it is the
   setting that names the data.
@@ -23,7 +23,7 @@ class DataError(ValueError):
 
 
 class ClassError(ValueError):
-  """An error whose message shows class numbers; `with_names` shows names."""
+  """An error with class numbers, which `with_names` replaces by class names."""
 
   def __init__(self, message: str, *classes: int):
     """Initializes the error."""
@@ -39,7 +39,7 @@ class ClassError(ValueError):
 
 
 class Problem(NamedTuple):
-  """The reason why a file or folder cannot be used."""
+  """A file or folder that cannot be used, and the reason."""
 
   path: pathlib.Path
   reason: str

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of feature vectors: .npz with server, client and test arrays.
+"""Files of feature vectors: .npz with arrays of server, clients and test set.
 
 | array             | values                                        | needed |
 | ----------------- | --------------------------------------------- | ------ |
@@ -28,7 +28,7 @@ from tff_semifl.data import own_labels
 from tff_semifl.data import sources
 
 _BATCH_SIZE = 1024
-# Each array, and the array that must accompany it.
+# For an array, the array that must accompany it.
 _NEEDS = {
   'features': 'labels',
   'labels': 'features',
@@ -72,7 +72,7 @@ def read_test(
 def read_vectors(
   path: str | os.PathLike, num_features: int | None = None
 ) -> np.ndarray:
-  """Reads float32 [number, features]: a .npy file, or `features` of a .npz."""
+  """Reads float32 [number, features] from .npy, or `features` from .npz."""
   arrays = _read_arrays(pathlib.Path(path), ('features',))
   vectors = own_images.convert_features('features', arrays['features'])
   if num_features not in (None, vectors.shape[1]):
@@ -86,10 +86,10 @@ def read_vectors(
 def read_partly_labeled(
   path: str | os.PathLike,
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Reads float32 [number, features], and labels as int64 or str [number].
+  """Reads float32 [number, features], and labels, int64 or str [number].
 
-  Vectors without a label have the label -1 or ''. Without an array `labels`,
-  all labels are -1.
+  A vector without a label has the label -1 or ''. If the array `labels` is
+  missing, all labels are -1.
   """
   arrays = _read_arrays(pathlib.Path(path), ('features',), ('labels',))
   features = own_images.convert_features('features', arrays['features'])
@@ -122,7 +122,7 @@ def _read_arrays(
 ) -> Mapping[str, np.ndarray]:
   """Reads the required arrays `names` of a file, by default all arrays.
 
-  Arrays of `optional` may be missing. The array of a .npy file has the name
+  Arrays in `optional` may be missing. The array of a .npy file has the name
   `features`.
   """
   try:
@@ -140,7 +140,7 @@ def _read_arrays(
       f'has no array {error.args[0].split()[0]}; it has'
       f' {", ".join(found.files)}'
     ) from error
-  # NumPy raises ValueError for pickles, EOFError for empty files.
+  # NumPy raises ValueError for pickles, and EOFError for empty files.
   except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
     reason = (str(error).strip() or type(error).__name__).partition('\n')[0]
     raise data_errors.DataError(
@@ -153,7 +153,7 @@ def _read_arrays(
 
 
 def _check_names(found: list[str]) -> None:
-  """Raises a `DataError` if an array is unknown, or a needed array missing."""
+  """Raises a `DataError` if arrays are unknown, or needed arrays missing."""
   for name in found:
     if name not in _NEEDS:
       raise data_errors.DataError(
@@ -218,7 +218,7 @@ def _index(
 def _read_shares(
   ids: np.ndarray, number: int
 ) -> tuple[list[np.ndarray], list[str]]:
-  """The indices of each client's vectors, and the clients' sorted ids."""
+  """The indices of each client's vectors, and the sorted client ids."""
   if ids.shape != (number,) or ids.dtype.kind not in 'uiUS':
     raise ValueError(
       f'client_ids: found {ids.dtype} of shape {ids.shape}; give an integer or'

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads image files, and makes images upright and of one size.
+"""Reads image files, rotates images upright, and scales them to one size.
 
-Error messages are predicates: callers prepend the name of the file.
+Error messages are predicates, such as 'is empty': callers prepend the file.
 """
 
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ import PIL.ImageOps
 from tff_semifl.data import data_errors
 from tff_semifl.data import pixels
 
-# Formats are recognized by the files' bytes. Pillow's many other decoders are
-# hardly audited, and its PostScript decoder runs Ghostscript.
+# Formats are recognized by the bytes of a file. Pillow's many other decoders
+# are rarely audited, and its PostScript decoder runs Ghostscript.
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
 _TARGET_MODES = {1: 'L', 3: 'RGB'}
 # The TIFF tag BitsPerSample.
@@ -36,7 +36,7 @@ def read_image(
   """Reads an image, and scales and crops it to a shape.
 
   `shape` is (height, width, channels). Returns the image, uint8, and whether
-  its size changed.
+  the size of the image changed.
   """
   height, width, num_channels = shape
   image = read_image_of_any_size(file, num_channels)
@@ -55,7 +55,7 @@ def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
   try:
     if image.has_transparency_data:
       image = image.convert('RGBA')
-      # Pillow rounds to the nearest integer, as `saved_model.decode` does.
+      # Pillow rounds to the nearest integer, as does `saved_model.decode`.
       flat = PIL.Image.new('RGB', image.size, 'white')
       flat.paste(image, mask=image.getchannel('A'))
       image = flat
@@ -66,7 +66,7 @@ def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
-  """The height and width after EXIF rotation; rarely decodes pixels."""
+  """Reads height and width after EXIF rotation; seldom decodes pixels."""
   with _opening(file) as image:
     width, height = image.size
     orientation = image.getexif().get(PIL.ExifTags.Base.Orientation)
@@ -95,10 +95,10 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
 @contextlib.contextmanager
 def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
   """Opens an image without loading it; raises every error as `DataError`."""
-  # Opening a pipe would block.
+  # Opening a named pipe would block.
   if not os.path.isfile(file):
     raise data_errors.DataError('is neither a file nor a link to one')
-  # A small file may claim a size that exhausts the memory. Users may set
+  # A small file may declare a size that exhausts the memory. Users may set
   # Pillow's limit; None is no limit.
   limit = PIL.Image.MAX_IMAGE_PIXELS
   try:

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lists folders of images, finds problems in their structure, reads labels.
+"""Lists folders of images, finds structural problems, and reads labels.
 
 Hidden files, and files that Windows and macOS leave in folders, are ignored.
-Any other unusable file is an error, so that no data are dropped silently.
-`os.path` tests for files, because `pathlib` raises for unreadable paths.
+Any other unusable file is an error, so that no data are dropped silently. Files
+are tested by `os.path`, because `pathlib` raises errors for unreadable paths.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ def list_folders(
   *,
   are_clients: bool = False,
 ) -> dict[str, list[pathlib.Path]]:
-  """Lists the files of each subfolder, sorted by name; appends to `problems`.
+  """Lists the files of each subfolder, by name in order; appends to `problems`.
 
   Subfolders whose names are equal after `own_labels.normalize` are merged.
   """
@@ -96,7 +96,7 @@ def list_tree(folder: pathlib.Path) -> list[pathlib.Path]:
 def walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
   """Yields a folder and all subfolders, each real folder once.
 
-  Follows links, except links to a folder that contains the link.
+  Follows links, except a link to a folder that contains the link.
   """
   seen = set()
   pending = [folder]
@@ -145,7 +145,7 @@ def read_labels(
   `sources.UNKNOWN_LABEL`.
   """
   labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
-  # Spreadsheets and file systems spell accented letters differently.
+  # Spreadsheets and file systems encode accented letters differently.
   inside = [own_labels.normalize(str(file.relative_to(root))) for file in files]
   places = {name: number for number, name in enumerate(inside)}
   for client in dict.fromkeys(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads many image files: into one array in memory or on disk, or in batches.
+"""Reads many image files: into an array in memory or on disk, or in batches.
 
 `read` decodes with one thread per core.
 """
@@ -22,7 +22,7 @@ from tff_semifl.data import image_files
 from tff_semifl.data import sources
 
 _MAX_BATCH_SIZE = 64
-# Large photos make batches of one.
+# A larger photo is a batch of its own.
 _MAX_BATCH_BYTES = 2**24
 
 _Item = TypeVar('_Item')
@@ -30,7 +30,7 @@ _Result = TypeVar('_Result')
 
 
 class ImageForm(NamedTuple):
-  """The form to which images from files are converted.
+  """Size and channels to which images from files are converted.
 
   `size` is (height, width), or None if `image_folders` has to choose a size.
   """
@@ -59,11 +59,12 @@ def read(
 ) -> ReadImages:
   """Reads image files in the given order; appends to `problems`.
 
-  Images that take more than `max_bytes_in_memory` in all are kept on disk.
+  Images that would need more than `max_bytes_in_memory` in total are kept on
+  disk.
   """
   images = _allocate((len(files), *form.shape), max_bytes_in_memory)
   num_resized = 0
-  # The bar appears only if reading takes more than a second.
+  # The progress bar appears only if reading takes more than a second.
   bar = tqdm.tqdm(
     map_in_threads(functools.partial(_read_one, form), files),
     'reading',
@@ -104,7 +105,7 @@ def map_in_threads(
 def _allocate(
   shape: tuple[int, int, int, int], max_bytes_in_memory: float
 ) -> np.ndarray:
-  """Allocates an array, or a file if it would exceed `max_bytes_in_memory`."""
+  """Allocates an array, on disk if larger than `max_bytes_in_memory`."""
   what = f'{shape[0]} images of {shape[1]}x{shape[2]}'
   size = math.prod(shape)
   if size <= max_bytes_in_memory:
@@ -131,8 +132,8 @@ def read_batches(
 ) -> Iterator[tuple[list[pathlib.Path], np.ndarray]]:
   """Yields files with their images, uint8 [batch, height, width, channels].
 
-  Images keep their sizes; a change of size begins a new batch. Raises one
-  `DataError` that names all files that cannot be read.
+  Images keep their sizes; images of another size begin a new batch. Raises one
+  `DataError` that names all unreadable files.
   """
   paths, images, problems = [], [], []
   for path in files:

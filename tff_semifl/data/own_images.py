@@ -3,8 +3,8 @@
 
 """Converts a user's images and feature vectors to arrays.
 
-Functions take the name of the field that has the data. Errors say what was
-found in the field, and what is expected.
+Functions take the name of the field with the data. Errors say what the field
+contains, and what is expected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,11 +20,11 @@ _EXPECTED = (
 )
 _EXPECTED_FEATURES = 'give floats [number, features]'
 _CHANNELS = (1, 3)
-# Pillow's modes that NumPy converts to gray levels or red, green and blue.
+# The Pillow modes that NumPy converts to gray levels or to red, green and blue.
 _LEVELS = ('L', 'RGB', 'I', 'I;16', 'F')
-# A data set in 0..255 has at least one pixel of this level or above.
+# Data in 0..255 must have at least one pixel of this level or above.
 _BRIGHT = 64
-# The sum of 1e8 squares of such features is below the largest float32.
+# The sum of the squares of 1e8 such features is below the largest float32.
 _LARGEST_FEATURE = 1e15
 
 
@@ -72,7 +72,7 @@ def stack(field: str, images: Any) -> np.ndarray:
       f' {shapes[1]}; give images of one size, without their labels'
     )
   if shapes and len(shapes[0]) > 1:
-    # Features have no white level.
+    # Feature vectors have no white level.
     check_scales(fields, arrays)
   return np.stack(arrays) if arrays else np.empty(0)
 
@@ -97,7 +97,7 @@ def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
     most = array.max()
     if array.dtype.kind == 'f' and 0 < most <= 1:
       small = small or field
-    # Normalized images also have values above 1; `_to_levels` refuses them.
+    # Normalized images also have values above 1; `_to_levels` rejects them.
     elif most >= _BRIGHT:
       large = large or field
   if small and large:
@@ -176,7 +176,7 @@ def convert_features(field: str, features: np.ndarray) -> np.ndarray:
 
 
 def check_server_features(field: str, features: np.ndarray) -> None:
-  """Raises `ValueError` if the server cannot learn from its features.
+  """Raises `ValueError` if the server cannot train on its features.
 
   Clients check their own features, and leave out unusable examples.
   """
@@ -204,8 +204,9 @@ def measure_features(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
   """The mean and standard deviation of each feature, as two tuples.
 
-  For the server's features only: clients' features are private. The deviation
-  of a constant feature is 1, so that callers can divide by it.
+  Only for the server's features, because clients' features are private. A
+  constant feature has the deviation 1, so that callers can divide by
+  deviations.
   """
   mean = features.mean(axis=0, dtype=np.float64)
   is_constant = features.min(axis=0) == features.max(axis=0)
@@ -220,7 +221,7 @@ def read_dataset(
 
   Elements are (image, label), or mappings with an 'image' (or 'pixels', as in
   TFF's data sets) and a 'label', batched or not. Unless `labeled`, an element
-  may be the image alone.
+  may be an image alone.
   """
   if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
     raise ValueError(f'{field}: found a dataset without end')
@@ -264,11 +265,11 @@ def _is_batched(spec: tuple[tf.TensorSpec, ...]) -> bool:
   """Whether elements are batches of images."""
   image = spec[0].shape
   if image.rank == 2:
-    # A batch of feature vectors, or a gray image without channels.
+    # Either a batch of feature vectors, or a gray image without channels.
     return image[0] is None and image[1] is not None
   if image.rank != 3:
     return image.rank == 4
   if len(spec) == 2 and spec[1].shape.rank == 0:
     return False
-  # A batch of gray images without channels, or an image with channels.
+  # Either a batch of gray images without channels, or an image with channels.
   return image[-1] is not None and image[-1] not in _CHANNELS

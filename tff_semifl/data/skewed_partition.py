@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Non-IID partitions: by classes and Dirichlet as in SemiFL, by main classes.
+"""Non-IID partitions: by shards, by a Dirichlet distribution, by main classes.
 
-The partitions of SemiFL follow its code, which is more precise than the paper
+The first two follow SemiFL's code, which is more precise than its paper
 (docs/algorithms/data.md).
 """
 
@@ -15,16 +15,18 @@ import numpy as np
 from tff_semifl.data import data_errors
 from tff_semifl.randomness import random_seeds
 
-# Beyond these bounds, NumPy's draws may not terminate, or sum to 0.
+# Outside of these bounds, NumPy may draw endlessly, or draw fractions with sum
+# 0.
 LEAST_CONCENTRATION = 0.001
 MOST_CONCENTRATION = 1_000_000
 
 _PURPOSE = random_seeds.Purpose.CLIENT_PARTITION
 # The least number of images of a client.
 _MIN_IMAGES = 10
-# SemiFL's partitions take at most 15 draws.
+# The draws until an error; SemiFL's own partitions need at most 15.
 _MAX_DRAWS = 10_000
-# Decimals to which quotas and remainders are rounded, so that equal values tie.
+# Quotas and remainders are rounded to this many decimals, so that equal values
+# tie.
 _DECIMALS = 9
 
 
@@ -35,7 +37,7 @@ def partition_main_classes(
   num_clients: int,
   seed: int,
 ) -> list[np.ndarray]:
-  """Partitions by main classes: a fraction R of main classes, the rest of all.
+  """Partitions each class: a fraction R to its main clients, the rest to all.
 
   Each of K clients gets ceil(d / K) of the d classes as main classes, in turn:
   the main classes of client u follow the main classes of client u - 1, and
@@ -54,7 +56,7 @@ def partition_main_classes(
   client with the fewest images. Images are drawn at random.
 
   `labels` are int [num_images]; the result is each client's int64 indices, in
-  random order. `skew` is R: 0 gives all clients the same mix of classes, 1
+  random order. `skew` is R: 0 gives all clients the same class fractions, 1
   gives each client its main classes only.
   """
   check_classes_are_known(labels, num_classes)
@@ -96,7 +98,7 @@ def _count_images(
 ) -> np.ndarray:
   """The number of images of each client and class, int64 [clients, classes].
 
-  Each column adds up to the class's size.
+  Each column sums to the size of the class.
   """
   is_main = _deal_main_classes(len(class_sizes), num_clients)
   num_sharing = is_main.sum(axis=0)
@@ -136,7 +138,7 @@ def partition_classes(
       f'a client cannot have {classes_per_client} of {num_classes} classes; 1'
       f' to {num_classes} can be'
     )
-  # The smallest number of clients that gives each class equally many shards.
+  # The least number of clients for which classes have equally many shards.
   step = num_classes // math.gcd(num_classes, classes_per_client)
   if num_clients < 1 or num_clients % step:
     lower = max(num_clients // step, 1) * step
@@ -227,7 +229,7 @@ def check_classes_are_known(
 
 
 def _cut_into_shards(indices: np.ndarray, num_shards: int) -> list[np.ndarray]:
-  """Cuts indices into equal shards, and adds the rest to the first shards.
+  """Cuts indices into equal shards; the remainder goes to the first shards.
 
   `np.array_split` would shift the later shards instead.
   """
@@ -244,9 +246,9 @@ def _draw_dirichlet_cuts(
   num_clients: int,
   generator: np.random.Generator,
 ) -> list[np.ndarray] | None:
-  """Draws where to cut each class, `num_clients - 1` indices for each.
+  """Draws where to cut each class, `num_clients - 1` indices for each class.
 
-  None if a client would get too few images, or all fractions are 0.
+  Returns None if a client would get too few images, or if all fractions are 0.
   """
   average = sum(class_sizes) / num_clients
   client_sizes = np.zeros(num_clients, np.int64)

@@ -31,14 +31,14 @@ def load(
 ) -> list[sources.LabeledImages]:
   """Loads splits of an image data set, and downloads it on first use.
 
-  `data_dir` is a folder of TFDS; None for TFDS's default.
+  `data_dir` is a folder of TFDS; None for TFDS's default folder.
   """
   if data_dir is not None and not pathlib.Path(data_dir).is_dir():
     raise data_errors.DataError(
       'there is no such folder; create it to download into'
     )
   try:
-    # Download messages are not results of the program.
+    # Messages about downloads are not results of the program.
     with contextlib.redirect_stdout(sys.stderr):
       builder = tfds.builder(name, data_dir=data_dir)
       if may_download:
@@ -61,7 +61,7 @@ def _read_split(
   builder: tfds.core.DatasetBuilder, split: str
 ) -> sources.LabeledImages:
   try:
-    # As one batch, TFDS decodes in parallel and keeps the order.
+    # In one batch, TFDS decodes images in parallel and keeps their order.
     dataset = builder.as_dataset(split=split, batch_size=-1, as_supervised=True)
     images, labels = tfds.as_numpy(dataset)
   # TFDS and TensorFlow raise errors of many types for damaged files.

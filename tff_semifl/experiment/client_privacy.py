@@ -3,7 +3,8 @@
 
 """Differential privacy of clients: key, epsilon and statement.
 
-The statement needs only recorded settings, so that later exports can repeat it.
+The statement is computed from recorded settings alone, so that later exports
+can repeat it.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ from tff_semifl.privacy import privacy_statement
 _FIXED_KEY = 'insecure_fixed_privacy_key'
 
 
-# A computation takes half a second, and is repeated.
+# A computation takes half a second, and is requested several times.
 @functools.cache
 def compute_epsilon(
   *,
@@ -38,12 +39,12 @@ def compute_epsilon(
 ) -> float:
   """Epsilon of client-level (epsilon, delta)-differential privacy.
 
-  Neighboring populations differ in the images of one client: the sum may change
-  by two clipping norms, and the effective noise multiplier is half of
+  Neighboring populations differ in the images of one client. The sum may then
+  change by two clipping norms, and the effective noise multiplier is half of
   `noise_multiplier`. Cohorts have a fixed size, are drawn without replacement,
   and are secret. Renyi divergences are composed over rounds, without round 0
-  (Wang, Balle, Kasiviswanathan, 2019). Libraries that assume Poisson sampling
-  and neighbors with one client more or less report a smaller epsilon. Epsilon
+  (Wang, Balle, Kasiviswanathan, 2019). Libraries that assume Poisson sampling,
+  and neighbors with one client more or less, report a smaller epsilon. Epsilon
   is infinity without noise, and 0 before any round or without clients.
   """
   if not num_rounds or not clients_per_round:
@@ -64,7 +65,7 @@ def compute_epsilon(
 def obtain_key(
   private_mean: aggregators.PrivateMean, folder: pathlib.Path
 ) -> privacy_key.PrivacyKey:
-  """The key of noise and cohorts: fixed, read from the folder, or new.
+  """The key of noise and cohorts: given, read from the folder, or new.
 
   Nothing is written, and the folder need not exist.
   """
@@ -92,7 +93,8 @@ def keep_key(
   if found is None and latest is None and not (folder / 'metrics.csv').exists():
     privacy_key.write(path, key)
   elif latest is None or latest[1] < last_round:
-    # Otherwise the same updates would be published again with different noise.
+    # With another key, rounds would publish the same updates again with new
+    # noise.
     raise durable_files.OutputError(
       f'{path}, the secret key that this run was begun with, is another or'
       ' missing (it is removed when all rounds were run); put it back, or train'
@@ -105,7 +107,7 @@ def create_epsilon_fn(
   num_clients: int,
   clients_per_round: int,
 ) -> Callable[[int], float] | None:
-  """A function round -> epsilon spent; None without a privacy guarantee."""
+  """A function (round) -> epsilon spent; None without a privacy guarantee."""
   delta = private_mean.privacy_delta
   if delta * num_clients >= 1:
     raise settings.SettingError(

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The accuracy of a trained model for each client.
+"""The accuracy of a trained model at each client.
 
-Clients' labels are for measurement, not for training. In a simulation they come
-from the training set; users may give labels for their own images.
+Clients' labels are used for measurement only, not for training. In a simulation
+they come from the training set; users may give labels of their own images.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from tff_semifl.models import functional
 
 # A file in an experiment's folder.
 ACCURACIES = 'client_accuracy.csv'
-# The prefix of columns for predictions with the class shares of a client.
+# The prefix of columns with accuracies under the class shares of a client.
 ADAPTED = 'adapted_'
 
 
@@ -37,11 +37,12 @@ def write_accuracies(
 ) -> None:
   """Writes a table of clients' accuracies.
 
-  With held-out images of clients, also the accuracies of `System.predict`.
+  If images of clients were held out, the table also has the accuracies of
+  `System.predict`.
   """
   data = experiment.data
   pool, shares = data.at_clients
-  # Skips images without a label.
+  # Images without a label are skipped.
   chosen = np.flatnonzero(pool.true_labels != sources.UNKNOWN_LABEL)
   logits = np.zeros([len(pool.true_labels), experiment.task.num_classes])
   logits[chosen] = model_results.compute_logits(
@@ -83,7 +84,7 @@ def _predict_at_clients(
   logits: np.ndarray,
   shares: Sequence[np.ndarray],
 ) -> np.ndarray:
-  """The predicted classes of held-out images, int64 [images], by client.
+  """The predicted classes of clients' held-out images, int64 [images].
 
   `logits` are for all held-out images; `shares` are each client's indices.
   """
@@ -127,7 +128,7 @@ def read_accuracies(
 def describe_accuracies(
   measured: Sequence[Sequence[client_accuracy.ClientAccuracy]],
 ) -> Iterator[str]:
-  """A line for each list of `read_accuracies`."""
+  """Yields a line for each list of `read_accuracies`."""
   if len(measured) == 1:
     yield _describe_spread('accuracy of', measured[0])
     return

@@ -26,7 +26,7 @@ class ClientTest(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientTestSplit(settings.Settings):
-  """The choice of each client's images that are held out from training."""
+  """The setting of the share of each client's images that is held out."""
 
   client_test_fraction: float = settings.setting(
     0.0,
@@ -41,7 +41,7 @@ class ClientTestSplit(settings.Settings):
   def hold_out(
     self, pool: sources.ImagePool, shares: Sequence[np.ndarray], seed: int
   ) -> dict[str, Any]:
-    """The fields of `FederatedData` after images are held out.
+    """The changed fields of `FederatedData` when images are held out.
 
     The number of a client's test images is rounded down.
     """
@@ -61,7 +61,7 @@ class ClientTestSplit(settings.Settings):
       )
     is_test = np.zeros(len(pool.true_labels), bool)
     is_test[np.concatenate(drawn)] = True
-    # The index of an image among the kept images, or the held-out images.
+    # The new index of each image, among kept images or among held-out images.
     place = np.where(is_test, np.cumsum(is_test), np.cumsum(~is_test)) - 1
     parts = [
       pool.select(chosen)

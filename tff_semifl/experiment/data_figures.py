@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Figures of augmentation and of the partition."""
+"""Figures of the partition and of augmentation."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,10 @@ from tff_semifl.plots import figures
 from tff_semifl.randomness import random_seeds
 
 _NUM_STRONG_VIEWS = 8
-# Blank results are counted in at most this number of images.
+# The number of images in which blank results are counted.
 _MAX_IMAGES = 64
 _MAX_PIXELS = 2**22
-# The contrast in gray levels below which images look like a single color.
+# The contrast, in gray levels, below which an image looks like a single color.
 _BLANK_CONTRAST = 2.55
 # An augmented image is blank below this fraction of its original contrast.
 _BLANK_RATIO = 0.05
@@ -38,12 +38,12 @@ def measure_label_skew(counts: np.ndarray) -> float:
   """The non-IID level R in 0..1: the mean distance of two clients' labels.
 
   The distance is half the sum of absolute differences of class fractions (total
-  variation). A single client has the level 0. `counts` come from
-  `count_classes`, for clients that all have images.
+  variation). A single client has level 0. `counts` come from `count_classes`,
+  for clients that all have images.
   """
   n = len(counts)
-  # Summed over all pairs, the i-th of n sorted numbers counts i times positive
-  # and n - 1 - i times negative.
+  # In the sum over all pairs, the i-th of n sorted numbers counts i times
+  # positively and n - 1 - i times negatively.
   fractions = np.sort(counts / counts.sum(axis=1, keepdims=True), axis=0)
   times = 2 * np.arange(n) - (n - 1)
   return float((times @ fractions).sum() / max(n * (n - 1), 1))
@@ -52,10 +52,10 @@ def measure_label_skew(counts: np.ndarray) -> float:
 def draw_partition(
   task: image_task.ImageTask, data: federated_data.FederatedData, title: str
 ) -> tuple[figure.Figure, str]:
-  """Draws the numbers of images by client and class; also returns R as text.
+  """Plots the number of images by client and class; also returns R as text.
 
-  Images of unknown class, if any, form an additional class. The text says why R
-  is unknown.
+  Images of unknown class form an additional class. If R is unknown, the text
+  says why.
   """
   labels, names = data.unlabeled.true_labels, [*task.class_names, 'unknown']
   is_unknown = labels == sources.UNKNOWN_LABEL
@@ -76,7 +76,7 @@ def draw_partition(
 def draw_augmentations(
   task: image_task.ImageTask, images: np.ndarray, *, seed: int
 ) -> figure.Figure:
-  """Draws a row per image: original, weak and strong augmentations."""
+  """Draws original, weak and strong augmentations, a row per image."""
   first = tf.constant(images)
   purpose = random_seeds.Purpose
   view = random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)

@@ -31,7 +31,7 @@ SAVED_MODEL = 'saved_model'
 TFLITE_INT8 = 'tflite_int8'
 _TFLITE = {f'tflite_{each.value}': each for each in tflite.Precision}
 NAMES = (SAVED_MODEL, *_TFLITE)
-# A name for all TFLite formats.
+# The name that stands for all TFLite formats.
 ALL_TFLITE = 'tflite'
 
 CARD = 'README.md'
@@ -51,7 +51,7 @@ _FILES = (
 )
 
 _BATCH_SIZE = 250
-# More images would take longer and hardly change the ranges of values.
+# More images would take longer, and would hardly change the ranges of values.
 _MAX_CALIBRATION_IMAGES = 500
 
 
@@ -80,7 +80,7 @@ def find_foreign_file(path: pathlib.Path) -> str | None:
 
 
 def resolve(chosen: Sequence[str]) -> list[str]:
-  """The chosen formats, each once, in the order of `NAMES`."""
+  """The chosen formats, without duplicates, in the order of `NAMES`."""
   is_meant = set(chosen) | (set(_TFLITE) if ALL_TFLITE in chosen else set())
   return [name for name in NAMES if name in is_meant]
 
@@ -91,7 +91,7 @@ def load_calibration_images(
   """Loads at most 500 of the server's labeled images, spread over classes."""
   labeled = image_task.load(data.task, task).train
   num_labeled = settings.as_dict(data).get('num_labeled')
-  # Otherwise all training labels are known.
+  # Without the setting, all training labels are known.
   if num_labeled is not None and num_labeled < len(labeled.labels):
     split = partition.split_labels(
       labeled.labels, num_labeled, task.num_classes, data.seed.seed
@@ -115,7 +115,7 @@ def _report(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
   """Yields batches of images, and shows progress."""
   progress.say(f'{what} on {len(test.labels):,} images')
-  # The bar appears after a second, only on terminals.
+  # The progress bar appears after a second, and only on terminals.
   with tqdm.tqdm(
     total=len(test.labels),
     desc=what,
@@ -139,7 +139,7 @@ def write(
 ) -> pathlib.Path:
   """Exports a model in one format to a folder, and returns the file.
 
-  `name` is one of `NAMES`; the SavedModel, which is the folder itself, must be
+  `name` is one of `NAMES`. The SavedModel is the folder itself and must be
   written first. For `calibration_images` and `facts`, see `tflite.convert`.
   """
   if name == SAVED_MODEL:
@@ -164,7 +164,7 @@ def write(
 def examine(
   name: str, file: pathlib.Path, test: sources.LabeledImages | None
 ) -> ExportedFile:
-  """Measures an exported file: size, and scores on `test` unless None."""
+  """Measures the size of an exported file, and its scores on `test` if any."""
   if file.is_dir():
     path = '.'
     files = [inner for inner in file.rglob('*') if inner.is_file()]

@@ -4,8 +4,8 @@
 """A linear layer on the features of a frozen pretrained network.
 
 Features are computed once, before training; only the layer is trained and sent.
-The exported model joins network and layer, from pixels to logits. Modules of
-networks and features are imported only if the model is used.
+The exported model joins network and layer, from pixels to logits. The modules
+of networks and features are imported only when a frozen model is used.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def join(
 ) -> tf.keras.Model:
   """Joins preparation, backbone and head, for `saved_model` and `tflite`.
 
-  The model maps float32 [batch, *image_shape] in 0..255 to logits; the kernel
+  The model maps float32 [batch, *image_shape] in 0..255 to logits. The kernel
   is float [feature_dimension, classes].
   """
   inputs = tf.keras.Input(image_shape or (*backbone.image_size, 3))
@@ -83,7 +83,7 @@ class Frozen(models.Linear):
 
   @property
   def usual(self) -> Mapping[str, Any]:
-    """The image size: image files are read at the network's input size."""
+    """The default image size: the input size of the network."""
     height, width = self.input_size
     return {'image_size': f'{height}x{width}'}
 
@@ -93,7 +93,7 @@ class Frozen(models.Linear):
     return self._load().image_size
 
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
-    """Creates the task of the features of a task's images."""
+    """Creates the task of the features of another task's images."""
     backbone = self._load()
     with settings.blame('model', self.reference):
       if part.sites:
@@ -137,9 +137,9 @@ class Frozen(models.Linear):
       return _load(self.reference, self.backbone_size)
 
   def compute_all(self, data: sources.TaskData) -> sources.TaskData:
-    """The data with features instead of images."""
+    """Replaces the images of the data by their features."""
     # Unless clients have their own images, most training images lose their
-    # labels.
+    # labels here.
     name = 'training' if data.unlabeled is None else 'labeled'
     train = self.compute_features(name, data.train.images)
     own_images.check_server_features(f'features of {name} images', train)
@@ -154,7 +154,7 @@ class Frozen(models.Linear):
     )
 
   def compute_features(self, name: str, images: sources.Images) -> np.ndarray:
-    """Features, float32 [images, features], from the cache if it has them.
+    """Features, float32 [images, features], read from the cache if present.
 
     `name` names the images in messages.
     """
@@ -190,7 +190,7 @@ class ImageFeatures(NamedTuple):
 
 
 def load(reference: str) -> Frozen:
-  """A frozen network by its name with `PREFIX`."""
+  """Loads a frozen network by its name with `PREFIX`."""
   if not reference.startswith(PREFIX):
     raise ValueError(f'must be {PREFIX}NAME, such as {_DEFAULT}')
   return Frozen(reference=reference)
@@ -198,7 +198,7 @@ def load(reference: str) -> Frozen:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelFeatures(settings.Settings):
-  """What client priors label by: pixels, or features of a frozen network."""
+  """The setting of the features by which `client_priors` labels images."""
 
   label_features: Frozen | None = settings.choice(
     {'pixels': None} | MODELS,
@@ -223,13 +223,13 @@ class LabelFeatures(settings.Settings):
     )
 
 
-# A program asks for features several times.
+# A program requests the features several times.
 @functools.cache
 def _say_once(line: str) -> None:
   progress.say(line)
 
 
-# Cached, because loading takes seconds and happens several times.
+# Cached, because loading takes seconds and is repeated.
 @functools.cache
 def _load(reference: str, size: int | None) -> 'backbone_lib.Backbone':
   from tff_semifl.models.frozen import backbones

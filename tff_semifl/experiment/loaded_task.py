@@ -3,9 +3,9 @@
 
 """Tasks of images or features in memory, and of folders of images.
 
-If clients have their own images, pixel mean and standard deviation come only
-from the server's images, so that they reveal nothing about clients' images. The
-strong augmentation is KerasCV's RandAugment at low magnitude, whose shifts
+If clients have their own images, pixel mean and standard deviation come from
+the server's images alone, so that they reveal nothing about clients' images.
+The strong augmentation is KerasCV's RandAugment at low magnitude, whose shifts
 scale with the image. SemiFL's augmentation shifts by 100 pixels at any size,
 which leaves one in seven images of up to 100 pixels blank. FixMatch's
 augmentation is made for images of 32 pixels and hardly changes larger images.
@@ -33,20 +33,20 @@ from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
 from tff_semifl.models import wide_resnet
 
-# The image's size divided by this is the largest shift in weak augmentation: 4
+# Weak augmentation shifts by up to the image's size divided by this number: 4
 # pixels of 32, and 12 of 96, as in the papers.
 _PADDING_SHARE = 8
-# Blocks in each group of the WideResNet, as in the paper: 28 layers have three
-# groups, and 37 layers, for images of 96x96, have four. Images of 128 pixels
-# and more have five groups, with half the blocks and half the width: 3 million
-# weights instead of 24 million. A step of 10 images of 224 pixels then takes
-# less than 2 seconds on a CPU instead of 12.
+# The number of residual blocks in each group of the WideResNet. As in the
+# paper, 28 layers have three groups, and 37 layers, for images of 96x96, have
+# four. Images of 128 pixels and more have five groups, with half the blocks and
+# half the width: 3 million weights instead of 24 million. A step of 10 images
+# of 224 pixels then takes less than 2 seconds on a CPU instead of 12.
 _BLOCKS_PER_GROUP = 4
 _WIDTH = 2
 _MAX_WIDE_GROUPS = 4
 # 39,000 images of 96x96 in color.
 MAX_GIB_IN_MEMORY = 1
-# Default settings for tasks of features.
+# The default settings of tasks of features.
 USUAL_OF_FEATURES: Mapping[str, Any] = types.MappingProxyType(
   {'model': 'linear', 'strong_augmentation': None}
 )
@@ -62,7 +62,7 @@ def create_task(
   """Creates a task of images that are in memory.
 
   The description, by default from `describe`, has a digest of all images, so
-  that a run resumes only on the same images.
+  that a run resumes only with the same images.
   """
   pixel_mean, pixel_standard_deviation = sources.measure_pixels(
     data.train.images
@@ -119,7 +119,7 @@ def create_feature_task(
         augmentation.add_noise, standard_deviation=standard_deviation
       ),
     ),
-    # Unused: no WideResNet takes features.
+    # Unused, because no WideResNet takes features.
     model_depth=1,
     model_width=1,
     num_labeled=len(data.train.labels),
@@ -141,7 +141,7 @@ def describe(
   shares, names = data.shares or (), ()
   everything = [slice(None)]
   if isinstance(unlabeled, sources.SiteImages):
-    # Only the names of sites are known.
+    # At sites, only the names of the sites are known.
     names, unlabeled, shares = unlabeled.names, None, ()
   if unlabeled is None:
     unlabeled = data.train.images[:0]
@@ -150,7 +150,7 @@ def describe(
   digest = hashlib.sha256()
   for images, labels_of_images, indices in (
     (*data.train, everything),
-    # By client, because the digest must depend on the partition.
+    # Client by client, because the digest must depend on the partition.
     (unlabeled, labels, shares or everything),
     (*data.test, everything),
   ):
@@ -181,10 +181,10 @@ def create_folder_task(
 ) -> image_task.ImageTask:
   """Creates the task of a folder of images; reads all images.
 
-  Without a folder `test`, a share of the server's images of each class are test
-  images: evenly spaced among the sorted file names, for any seed. Clients'
-  images above 1 GiB are kept in a file. Sites that hold clients' images are
-  clients in the order of their names.
+  Without a folder `test`, a share of the server's images of each class become
+  test images: evenly spaced among the sorted file names, for any seed. Clients'
+  images above 1 GiB are kept in a file. If sites hold the clients' images,
+  sites are clients in the order of their names.
   """
   folder = pathlib.Path(root)
   if sites and os.path.exists(folder / 'clients'):
@@ -193,8 +193,8 @@ def create_folder_task(
       'sites',
     )
   has_test = os.path.exists(folder / 'test')
-  # Checked before any image is read, if `root` has the right structure;
-  # otherwise the error of reading is clearer.
+  # Checked before any image is read if the structure of `root` is right;
+  # otherwise reading raises a clearer error.
   if os.path.isdir(folder / 'server') and has_test == (
     test_fraction is not None
   ):
@@ -216,7 +216,7 @@ def create_folder_task(
     unlabeled = sources.SiteImages(
       sorted(sites), found.labeled.images.shape[1:]
     )
-    # One index stands for all images of a site.
+    # A single index stands for all images of a site.
     shares = np.split(np.arange(len(sites)), len(sites))
   train, test, names = found.labeled, found.test, found.files
   if test is None:
@@ -254,7 +254,7 @@ def _report(
   form: image_reading.ImageForm,
   found: image_folders.ImageFolders,
 ) -> str:
-  """Warns of images on disk and changed images; describes the changes."""
+  """Warns of images on disk and resized images; describes the latter."""
   if isinstance(found.unlabeled, np.memmap):
     logging.warning(
       "%s: clients' images, %.1f GB, are in a file in %s and not in memory",
@@ -266,7 +266,7 @@ def _report(
   if found.num_resized:
     size = '{}x{}'.format(*found.labeled.images.shape[1:3])
     changes = f' {found.num_resized} resized to {size},'
-    # An explicit size is a request to scale.
+    # With an explicit size, scaling is expected.
     if form.size is None:
       logging.warning(
         '%s: %d of %d images have another size and are scaled and cropped to'
@@ -295,6 +295,6 @@ def _hold_out(
       )
     positions = (np.arange(num_test) + 0.5) * len(indices) / num_test
     is_test[indices[positions.astype(np.int64)]] = True
-  # A stable sort, so that images keep their order; training images come first.
+  # A stable sort keeps the order of images; training images come first.
   order = np.argsort(is_test, kind='stable')
   return order, np.count_nonzero(~is_test)

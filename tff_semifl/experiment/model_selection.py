@@ -19,12 +19,12 @@ ALWAYS = {'accuracy': True, 'loss': False}
 
 
 class Measurement:
-  """Computes metrics of logits; the images are the same for all calls."""
+  """Computes metrics of logits for a fixed set of images."""
 
   def __init__(
     self, names: Sequence[str], class_names: Sequence[str], labels: np.ndarray
   ):
-    """Loads the metrics, and tries each on random logits."""
+    """Loads the metrics, and tries each metric on random logits."""
     self._labels = np.asarray(labels)
     self._class_names = class_names
     self._metrics: dict[str, metric_lib.Metric] = {}
@@ -71,7 +71,7 @@ class Measurement:
     }
 
   def __call__(self, logits: np.ndarray) -> dict[str, float]:
-    """Values by column; NaN if undefined, or if logits are not finite."""
+    """The metrics by column; NaN if undefined, or if logits are not finite."""
     measured = {}
     is_finite = np.isfinite(logits).all()
     for name, metric in self._metrics.items():
@@ -91,8 +91,9 @@ class Measurement:
 class Best(NamedTuple):
   """The best evaluated round and its model, as part of checkpoints.
 
-  Of equal rounds the first is best; round -1 and NaN if there is none.
-  `num_since` counts the evaluations since that round, or since training began.
+  In a tie the first round is best; round -1 and NaN if there is none.
+  `num_since` counts the evaluations since the best round, or since training
+  began.
   """
 
   value: float = math.nan
@@ -114,7 +115,7 @@ class ModelChoice:
   stop_after: int | None = None
 
   def update(self, best: Best, columns: Mapping[str, float], now: Best) -> Best:
-    """The better of two rounds; the earlier round wins a tie.
+    """The better of two rounds; in a tie, the earlier round.
 
     `columns` are the metrics of the round `now`, whose `value` is replaced.
     """
@@ -122,7 +123,7 @@ class ModelChoice:
     is_better = (
       value > best.value if self.higher_is_better else (value < best.value)
     )
-    # A comparison with NaN is false.
+    # Comparisons with NaN are false.
     if is_better or (math.isnan(best.value) and not math.isnan(value)):
       return now._replace(value=value)
     return best._replace(num_since=best.num_since + 1)
@@ -161,7 +162,7 @@ class ModelSelection(settings.Settings):
   def check(self, *, validates: bool, can_validate: bool) -> None:
     """Checks that the metric of `keep_best` is for the evaluated images.
 
-    `can_validate` says whether the system has a setting for a validation split.
+    `can_validate` is whether the system has a setting for a validation split.
     """
     if self.keep_best is None:
       if self.stop_after is not None:
@@ -193,12 +194,12 @@ class ModelSelection(settings.Settings):
     class_names: Sequence[str],
     labels: np.ndarray,
   ) -> Measurement:
-    """Creates the measurement of the settings `metrics` and `keep_best`."""
+    """Creates the measurement of the metrics in `metrics` and `keep_best`."""
     found = Measurement(metrics, class_names, labels)
     name = (self.keep_best or '').partition('/')[2]
     if not name or name in found.directions:
       return found
-    # The column of one class has the name 'METRIC/CLASS'.
+    # The column of a single class is named 'METRIC/CLASS'.
     metric, _, of_class = name.partition('/')
     if metric in metric_lib.METRICS or of_class in class_names:
       name = metric

@@ -80,7 +80,7 @@ def _range(sizes: Sequence[int] | np.ndarray) -> dict[str, int]:
 
 
 def _find_programs(experiment: experiment_lib.Experiment) -> list[str]:
-  """The digests of all programs that sites run, in order, for approval."""
+  """The digests of all programs that sites will run, in order, for approval."""
   # Imported here, because only `--runtime=ray` has programs.
   from tff_semifl.runtime.ray import programs
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings of the cells of the papers' tables and figures, by name.
+"""Presets: settings of the cells of the papers' tables and figures, by name.
 
 `presets.csv` has a row for each cell: settings, rows of `preset_bases.csv` with
 shared settings, the paper's accuracy, and the table or figure. All settings
@@ -44,7 +44,7 @@ class Preset(NamedTuple):
   """The settings of a cell of a table or figure.
 
   The name is 'system/name'. `paper` is None if the paper states no number.
-  `cell` names the tables and figures with this cell.
+  `cell` names the tables and figures that contain the cell.
   """
 
   name: str
@@ -86,7 +86,7 @@ def load(name: str) -> Preset:
 
 def parse_accuracy(mean: str, deviation: str | None) -> PaperAccuracy:
   """Parses an accuracy in percent; `deviation` is empty if not reported."""
-  # Rounding removes the error of the division.
+  # Rounding removes floating-point errors of the division.
   fraction = round(float(mean) / 100, 4)
   if not deviation:
     return PaperAccuracy(f'{mean}%', fraction, None)

@@ -3,7 +3,8 @@
 
 """Tasks by name, and the setting that names a task.
 
-It does not import TFF, which programs with exported models do not need.
+This module does not import TFF, which programs with exported models do not
+need.
 """
 
 import dataclasses

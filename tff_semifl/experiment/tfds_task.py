@@ -18,9 +18,9 @@ from tff_semifl.experiment import image_task
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DataSet:
-  """A data set, with the constants of a paper's experiments.
+  """A data set of TFDS, with the constants of a paper's experiments.
 
-  Attributes are as in `ImageTask`; in addition there are the name and
+  Attributes are as in `ImageTask`. In addition there are the name and
   configuration in TFDS, and the largest shift in pixels (`padding`).
   """
 
@@ -61,7 +61,7 @@ class DataSet:
     )
 
   def _load(self, data_dir: str | None) -> sources.TaskData:
-    # A slow import that other tasks do not need.
+    # A slow import, which other tasks do not need.
     from tff_semifl.data import tfds_images
 
     splits = tfds_images.load(self.name, ('train', 'test'), data_dir)
@@ -116,7 +116,7 @@ class TFDSTask(image_task.Task):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TFDSTaskOfBothPapers(TFDSTask):
-  """Base class of tasks that SemiFL and Zhang et al. both use."""
+  """Base class of tasks that both SemiFL and Zhang et al. use."""
 
   zhang2020_augmentation: bool = settings.setting(
     False,

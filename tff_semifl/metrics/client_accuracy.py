@@ -21,18 +21,18 @@ class ClientAccuracy(NamedTuple):
 
   @property
   def accuracy(self) -> float:
-    """The share of correct predictions."""
+    """The fraction of correct predictions."""
     return self.num_right / self.num_images
 
 
 class Spread(NamedTuple):
-  """A summary of client accuracies, in which each client counts once.
+  """A summary of clients' accuracies, in which each client counts once.
 
   Attributes:
-    num_clients: Clients with labels.
+    num_clients: The number of clients with labels.
     deviation: The standard deviation over clients.
     worst_tenth: The mean accuracy of the worst ceil(n / 10) clients.
-    worst: The client with the lowest accuracy; in a tie, the first.
+    worst: The client with the lowest accuracy; in a tie, the first client.
   """
 
   num_clients: int

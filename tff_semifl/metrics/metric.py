@@ -25,12 +25,12 @@ _NUM_BINS = 15
 
 
 def accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
-  """The share of correct predictions."""
+  """The fraction of correct predictions."""
   return float(np.mean(logits.argmax(axis=1) == labels))
 
 
 def recall(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
-  """The share of each class's images that are predicted correctly.
+  """The fraction of each class's images that are predicted correctly.
 
   float64 [classes], NaN for a class without images.
   """
@@ -39,7 +39,7 @@ def recall(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
 
 
 def precision(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
-  """The share of correct predictions among the predictions of each class.
+  """The fraction of correct predictions among the predictions of each class.
 
   float64 [classes], NaN for a class that is never predicted.
   """
@@ -53,7 +53,7 @@ def balanced_accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
 
 
 def macro_f1(labels: np.ndarray, logits: np.ndarray) -> float:
-  """The mean F1 of the classes that occur.
+  """The mean F1 of the classes that occur in `labels`.
 
   scikit-learn's default also counts classes that are only predicted, with F1 0.
   """
@@ -68,13 +68,13 @@ def auc(labels: np.ndarray, logits: np.ndarray) -> float:
   present = np.unique(labels)
   if len(present) < 2:
     return float('nan')
-  # Log probabilities, as the highest probabilities may all round to 1.
+  # Log probabilities, because the highest probabilities may all round to 1.
   scores = _log_probabilities(logits)
   return float(np.mean([_area(labels == c, scores[:, c]) for c in present]))
 
 
 def top_k(labels: np.ndarray, logits: np.ndarray, k: int) -> float:
-  """The share of images whose class is among the k with the highest logits."""
+  """The fraction of images whose class is among the k highest logits."""
   order = np.argsort(-logits, axis=1, kind='stable')
   return float(np.mean((order[:, :k] == labels[:, np.newaxis]).any(axis=1)))
 
@@ -101,14 +101,14 @@ def ece(labels: np.ndarray, logits: np.ndarray) -> float:
   """The expected calibration error, in 0..1.
 
   Images are binned by the probability of the predicted class, in 15 equal parts
-  of 0..1. The error is the mean over images of the absolute difference
-  between accuracy and mean probability in the image's bin. (Guo, Pleiss, Sun,
+  of 0..1. The error is the mean over images of the absolute difference between
+  accuracy and mean probability in the image's bin. (Guo, Pleiss, Sun,
   Weinberger. On Calibration of Modern Neural Networks. ICML 2017.)
   """
   probabilities = _probabilities(logits)
   confidence = probabilities.max(axis=1)
   is_right = probabilities.argmax(axis=1) == labels
-  # Bins include their upper end, and the first includes 0.
+  # Bins include their upper end; the first bin also includes 0.
   bins = np.maximum(np.ceil(confidence * _NUM_BINS).astype(int), 1) - 1
   bins = np.minimum(bins, _NUM_BINS - 1)
   excess = np.bincount(bins, weights=is_right - confidence)
@@ -124,7 +124,7 @@ def _probabilities(logits: np.ndarray) -> np.ndarray:
 
 
 def _area(is_class: np.ndarray, scores: np.ndarray) -> float:
-  """The area under the ROC curve: the Mann-Whitney statistic."""
+  """The area under the ROC curve, by the Mann-Whitney statistic."""
   num_pairs = int(is_class.sum()) * int((~is_class).sum())
   ranks = stats.rankdata(scores)[is_class]
   least = len(ranks) * (len(ranks) + 1) / 2
@@ -132,7 +132,7 @@ def _area(is_class: np.ndarray, scores: np.ndarray) -> float:
 
 
 def _count(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
-  """The confusion matrix, int64 [classes, classes]: labels by predictions."""
+  """The confusion matrix, int64 [classes, classes], with labels as rows."""
   num_classes = logits.shape[1]
   pairs = np.asarray(labels, np.int64) * num_classes + logits.argmax(axis=1)
   return np.bincount(pairs, minlength=num_classes**2).reshape(
@@ -165,7 +165,7 @@ class Metric(NamedTuple):
   min_classes: int = 2
 
   def columns(self, class_names: Sequence[str]) -> list[str]:
-    """The names of the columns, in order."""
+    """The names of the metric's columns, in order."""
     if not self.by_class:
       return [self.name]
     return [f'{self.name}/{each}' for each in class_names]

@@ -4,7 +4,7 @@
 """Networks with two-part kernels, for FedMatch's disjoint learning.
 
 A kernel is the sum of sigma, which the server trains, and phi, which clients
-train. Two networks have such kernels: a WideResNet as in SemiFL's code of
+train. Two networks have such kernels: the WideResNet of SemiFL's code of
 FedMatch, and FedMatch's ResNet-9, without biases and normalization.
 
 References:
@@ -25,9 +25,9 @@ from tff_semifl.models import residual
 from tff_semifl.models import wide_resnet
 
 _SIGMA, _PHI = 'sigma', 'phi'
-# ResNet-9: initial phi as a fraction of sigma.
+# Initial phi of ResNet-9, as a fraction of sigma.
 _PHI_SHARE = 0.2
-# ResNet-9: values of phi up to this size count as zero in inference.
+# Absolute values of phi that count as zero in inference of ResNet-9.
 _SPARSITY_THRESHOLD = 1e-5
 
 
@@ -35,8 +35,8 @@ _SPARSITY_THRESHOLD = 1e-5
 class DecomposedConvolution(tf.keras.layers.Layer):
   """A convolution without bias, whose kernel is the sum of sigma and phi.
 
-  As in the authors' code, both have independent Kaiming normal initial values,
-  so that the sum has twice the variance of a plain kernel.
+  As in the authors' code, both parts have independent Kaiming normal initial
+  values, so that the sum has twice the variance of a plain kernel.
   """
 
   def __init__(
@@ -60,7 +60,7 @@ class DecomposedConvolution(tf.keras.layers.Layer):
     self.sigma = self.add_weight(
       _SIGMA, shape, initializer=residual.kaiming_normal(self._seed)
     )
-    # Negative, because all other seeds are 0 or more.
+    # A negative seed, because all other seeds are at least 0.
     self.phi = self.add_weight(
       _PHI, shape, initializer=residual.kaiming_normal(-1 - self._seed)
     )
@@ -87,7 +87,7 @@ def create_decomposed_wide_resnet(*args: Any, **kwargs: Any) -> tf.keras.Model:
 
 
 def _decompose(layer: tf.keras.layers.Layer) -> tf.keras.layers.Layer:
-  """Copies a layer; a convolution gets two kernels."""
+  """Copies a layer; a convolution gets a two-part kernel."""
   if not isinstance(layer, tf.keras.layers.Conv2D):
     return keras_conversion.copy_layer(layer)
   return DecomposedConvolution(
@@ -100,7 +100,7 @@ def _decompose(layer: tf.keras.layers.Layer) -> tf.keras.layers.Layer:
 
 
 class Parts(NamedTuple):
-  """Which of a model's trainable weights are sigma, and which phi."""
+  """The indices of sigma and phi among a model's trainable weights."""
 
   sigma: tuple[bool, ...]
   phi: tuple[bool, ...]
@@ -116,7 +116,7 @@ class Parts(NamedTuple):
   def with_phi(
     self, trainable: Sequence[tf.Tensor], phi: Sequence[tf.Tensor]
   ) -> tuple[tf.Tensor, ...]:
-    """The trainable weights, with the part that clients train set to `phi`."""
+    """The trainable weights, in which `phi` replaces the part of clients."""
     remaining = iter(phi)
     return tuple(
       next(remaining) if is_phi else weight
@@ -153,7 +153,7 @@ class SparseLayer(tf.keras.layers.Layer):
     self._seed = seed
 
   def add_kernel(self, shape: list[int]) -> None:
-    """Creates the weights; `shape` lacks the last axis, the outputs."""
+    """Creates sigma and phi; `shape` lacks the last axis, the outputs."""
 
     def initialize_phi(shape: list[int], dtype: tf.DType) -> tf.Tensor:
       initializer = tf.keras.initializers.VarianceScaling(seed=self._seed)
@@ -168,7 +168,7 @@ class SparseLayer(tf.keras.layers.Layer):
     self.phi = self.add_weight(_PHI, shape, initializer=initialize_phi)
 
   def kernel(self, training: bool) -> tf.Tensor:
-    """Sigma + phi; unless `training`, without small values of phi."""
+    """Sigma + phi; in inference without small values of phi."""
     if training:
       return self.sigma + self.phi
     is_large = tf.abs(self.phi) > _SPARSITY_THRESHOLD

@@ -18,7 +18,7 @@ from tff_semifl.randomness import random_draws
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class KeyedDropout(tf.keras.layers.Layer):
-  """Drops values and scales up the rest in training; in inference the identity.
+  """Drops values and scales up the others in training; identity in inference.
 
   Input and output: float [batch, ..., channels].
   """
@@ -34,8 +34,8 @@ class KeyedDropout(tf.keras.layers.Layer):
     """Initializes the layer.
 
     `key` distinguishes the layers of a model, which share a seed. `noise_shape`
-    is 1 along the dimensions whose values are dropped together, and None along
-    others: (None, 1, 1, None) drops whole channels.
+    is 1 along dimensions whose values are dropped together, and None along all
+    other dimensions: (None, 1, 1, None) drops whole channels.
     """
     super().__init__(**kwargs)
     if not 0 <= rate < 1:

@@ -73,8 +73,8 @@ def create_reddi_emnist_cnn(
 ) -> tf.keras.Model:
   """Creates the network that the paper of Zhang et al. names.
 
-  Unlike `create_emnist_cnn`, it activates before pooling, drops single values,
-  and has a second dropout before the classifier.
+  Unlike `create_emnist_cnn`, this network applies activations before pooling,
+  drops single values, and has a second dropout before the classifier.
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
@@ -167,5 +167,6 @@ def _connect(x: tf.Tensor, units: int, seed: int) -> tf.Tensor:
 def _uniform(num_inputs: int, seed: int) -> tf.keras.initializers.Initializer:
   """The initializer of biases; `residual.uniform_by_inputs` is for kernels."""
   bound = 1 / math.sqrt(num_inputs)
-  # With the kernel's seed, the bias would repeat its first values.
+  # With the seed of the kernel, the bias would repeat the kernel's first
+  # values.
   return tf.keras.initializers.RandomUniform(-bound, bound, seed=seed + 2**30)

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Figures of results, and files for publications.
+"""Figures of results, and image files for publications.
 
-Darker cells of a matrix have more images; white means none. The scale is the
-square root of the number, as most errors are rare, and in a Dirichlet partition
-a few clients have most images of a class.
+In a matrix, darker cells have more images, and white cells none. The color
+scale is the square root of the number, because most errors are rare, and in a
+Dirichlet partition a few clients have most images of a class.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ import numpy as np
 
 from tff_semifl.metrics import client_accuracy
 
-# Size of names in points, and their longest line in characters.
+# Font size of names in points, and their maximum line length in characters.
 _NAME_SIZE = 9
 _NAME_LENGTH = 40
-# Height of a line of names in inches.
+# Height of a line of names, in inches.
 _LINE = 0.17
 # With more classes, numbers in cells would be too small to read.
 _MAX_CLASSES_WITH_NUMBERS = 30
@@ -44,7 +44,7 @@ def save(fig: figure.Figure, files: Sequence[str | pathlib.Path]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     # TrueType: publishers reject Matplotlib's default font type.
     with matplotlib.rc_context({'pdf.fonttype': 42}):
-      # Tight: text outside of the figure enlarges the figure.
+      # 'tight' enlarges the figure to include text outside of it.
       fig.savefig(file, dpi=200, bbox_inches='tight')
 
 
@@ -55,7 +55,7 @@ def create_confusion(
 
   `confusion`, int [num_classes, num_classes], has numbers of images by true
   class (row) and predicted class (column). Colors show fractions of rows. With
-  up to 30 classes, cells show their numbers of images, except 0.
+  up to 30 classes, cells other than 0 show their numbers.
   """
   num_classes = len(class_names)
   sizes = confusion.sum(axis=1, keepdims=True)
@@ -139,7 +139,8 @@ def create_client_accuracies(
   """Plots the accuracies of one or more clients, in increasing order.
 
   The area of a point is proportional to the client's number of images.
-  `adapted`, in the order of `clients`, are drawn above or below as crosses.
+  `adapted`, accuracies in the order of `clients`, are crosses above or below
+  the points.
   """
   order = sorted(range(len(clients)), key=lambda i: clients[i].accuracy)
   ordered = [clients[i] for i in order]

@@ -4,15 +4,17 @@
 """Gaussian noise for private sums, as a function of a secret key.
 
 SipHash-2-4, a keyed pseudorandom function, computes the initial state of
-Philox4x32-10 from the key, the number of the sum and the number of the tensor:
-192 bits, 64 of key and 128 of counter, all that TensorFlow's operation takes.
+Philox4x32-10 from the key, the number of the sum and the number of the tensor.
+The state has 192 bits, 64 of key and 128 of counter, which is all that
+TensorFlow's operation takes.
 
 Each number is half the sum of four normal numbers. Such a number reaches 11
 standard deviations, and not 5.7, and recovering the four numbers from their sum
-is far more work (Holohan and Braghin, 2021). `docs/privacy.md` has the limits.
+is far more work (Holohan and Braghin, 2021). `docs/privacy.md` states the
+limits.
 
-The key is a constant of the computation. Whatever runs the computation has the
-key: this process and TFF's worker, which belong to the server. Client
+The key is a constant of the computation. Each process that runs the computation
+has the key: this process and TFF's worker, which belong to the server. Client
 computations, for example on a Ray cluster, do not have the key.
 
 References:
@@ -35,15 +37,15 @@ import tensorflow_privacy
 from tff_semifl.privacy import privacy_key
 
 _NUM_SUMMED = 4
-# Words of 32 bits: Philox's key has two, its counter four.
+# 32-bit words: Philox's key has two, its counter four.
 _NUM_WORDS = 6
 
 
 class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
-  """A `GaussianSumQuery` whose noise does not change when a run is resumed.
+  """A `GaussianSumQuery` whose noise is unchanged when a run is resumed.
 
-  The state counts the sums, each of which gets different noise. The key is not
-  part of the state.
+  The state is the number of past sums. Each sum gets different noise. The key
+  is not part of the state.
   """
 
   _GlobalState = collections.namedtuple(
@@ -55,7 +57,7 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   ):
     """`stddev` is the standard deviation of each element's noise."""
     super().__init__(l2_norm_clip, stddev)
-    # Attributes of TensorFlow's operations are signed.
+    # Attributes of TensorFlow's operations are signed integers.
     self._hash_key = list(struct.unpack('<2q', key.derive('noise', 16)))
 
   def initial_global_state(self) -> Any:
@@ -67,7 +69,7 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
 
   def preprocess_record(self, params: Any, record: Any) -> Any:
     clipped, norm = self.preprocess_record_impl(params, record)
-    # Clipping a record without a finite norm gives NaN.
+    # Clipping a record with an infinite or undefined norm gives NaN.
     return tf.nest.map_structure(
       lambda a: tf.where(tf.math.is_finite(norm), a, tf.zeros_like(a)), clipped
     )
@@ -92,7 +94,7 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   def _draw_normal(
     self, shape: tf.Tensor, sum_number: tf.Tensor, tensor_number: int
   ) -> tf.Tensor:
-    """Standard normal numbers, float32."""
+    """Draws standard normal numbers, float32."""
     messages = tf.strings.join(
       [
         tf.strings.as_string(sum_number),
@@ -105,7 +107,8 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
     words = tf.bitcast(
       tf.reshape(tf.cast(hashes, tf.uint32), [_NUM_WORDS // 2, 2]), tf.uint64
     )
-    # The raw operation, because `tf.random.stateless_*` take only 64 bits.
+    # The raw operation, because `tf.random.stateless_*` take only 64 bits of
+    # key.
     summed = tf.raw_ops.StatelessRandomNormalV2(
       shape=tf.concat([[_NUM_SUMMED], shape], axis=0),
       key=words[:1],

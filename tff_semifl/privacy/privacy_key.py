@@ -57,11 +57,11 @@ class PrivacyKey:
     return 'PrivacyKey(secret)'
 
 
-# In the folder of an experiment.
+# The name of the file in an experiment's folder.
 NAME = 'privacy.key'
-# Read and write for the owner alone.
+# Read and write permissions for the owner only.
 _MODE = 0o600
-# Part of the file format: changing the text makes older files invalid.
+# Part of the file format: changing this text makes older files invalid.
 _WARNING = (
   "Secret: with this the noise of the experiment's differential privacy can be"
   ' subtracted. It goes when the experiment is complete.\n'
@@ -90,7 +90,7 @@ def read(path: pathlib.Path) -> PrivacyKey | None:
         ' secret key. If somebody may have, train anew in another folder; if'
         f' nobody has, `chmod {_MODE:o} {path}`'
       )
-    # A valid file is shorter.
+    # Valid files are shorter.
     content = file.read(1000)
   match = re.search(rb'^[0-9a-f]{64}', content, re.MULTILINE)
   if match:
@@ -117,7 +117,7 @@ def write(path: pathlib.Path, key: PrivacyKey) -> None:
 
 
 def remove(path: pathlib.Path) -> None:
-  """Removes a key file, and any unfinished copy of the file.
+  """Removes a key file, and any partly written copy of the file.
 
   The content on the disk is not overwritten.
   """

@@ -11,11 +11,11 @@ import dataclasses
 import json
 import math
 
-# The largest epsilon of a strong guarantee, and of a reasonable one.
+# The largest epsilon of a strong guarantee, and of a reasonable guarantee.
 _STRONG = 1
 _REASONABLE = 10
 
-# In a SavedModel's folder, or in a TFLite model's ZIP file.
+# The file in a SavedModel's folder or in a TFLite model's ZIP file.
 NAME = 'privacy.json'
 
 _NEIGHBORING_RELATION = (
@@ -54,7 +54,8 @@ class PrivacyStatement:
   """A guarantee of (epsilon, delta)-differential privacy, or why there is none.
 
   `noise_multiplier` is in clipping norms. `num_rounds` counts rounds with
-  clients. `neighboring_relation` says which populations are hard to tell apart.
+  clients. `neighboring_relation` says which populations are hard to
+  distinguish.
   """
 
   epsilon: float | None
@@ -73,7 +74,7 @@ class PrivacyStatement:
 
   @property
   def headline(self) -> str:
-    """Epsilon, delta and rounds, or why there is no guarantee."""
+    """Epsilon, delta and rounds in one line, or why there is no guarantee."""
     if self.epsilon is None:
       return f'none: {self.why_not_private}'
     return (
@@ -88,7 +89,7 @@ class PrivacyStatement:
 
   @property
   def meaning(self) -> str:
-    """A sentence on what epsilon means; empty without a guarantee."""
+    """A sentence that explains epsilon; empty without a guarantee."""
     if self.epsilon is None:
       return ''
     if self.epsilon <= _STRONG:
@@ -97,7 +98,7 @@ class PrivacyStatement:
       strength = 'a reasonable guarantee'
     else:
       strength = 'a weak guarantee, or none'
-    # Kairouz, Oh and Viswanath (2015), at even odds.
+    # Kairouz, Oh and Viswanath (2015), for even prior odds.
     odds = math.exp(-self.epsilon)
     success = (1 + self.delta * odds) / (1 + odds)
     shown = f'{success:.1%}' if success < 0.999 else 'more than 99.9%'
@@ -110,7 +111,7 @@ class PrivacyStatement:
 
   @property
   def details(self) -> list[tuple[str, str]]:
-    """Names and texts of the terms of the guarantee; empty without one."""
+    """The terms of the guarantee, by name; empty without a guarantee."""
     if self.epsilon is None:
       return []
     return [

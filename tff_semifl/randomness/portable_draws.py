@@ -3,9 +3,9 @@
 
 """The random numbers of TensorFlow's CPU kernels, for XLA and GPUs.
 
-Philox's random bits of a stateless seed are the same on a CPU, on a GPU and
-compiled by XLA. This module turns the bits into numbers as the CPU kernels do,
-by operations that XLA can compile. Tests compare the draws.
+The bits that Philox draws from a stateless seed are the same on a CPU, on a GPU
+and with XLA. This module turns the bits into numbers as the CPU kernels do, by
+operations that XLA can compile. Tests compare the numbers.
 
 References:
   Salmon, Moraes, Dror, Shaw. Parallel random numbers: as easy as 1, 2, 3. SC
@@ -31,8 +31,9 @@ _FRACTION_BITS = 0x7FFFFF
 # The bits of the float64 1.0, and the fraction's 20 bits in the upper half.
 _DOUBLE_ONE_BITS = 0x3FF0000000000000
 _UPPER_FRACTION_BITS = 0xFFFFF
-# A kernel reserves 256 blocks of four words for each Gamma number. 16 suffice
-# for at least fourteen attempts, each of which succeeds with 95% probability.
+# A kernel reserves 256 blocks of four words for each Gamma number. Sixteen
+# blocks suffice for at least fourteen attempts, each of which succeeds with 95%
+# probability.
 _RESERVED_BLOCKS = 256
 _BLOCKS = 16
 _SMALLEST = 1e-7
@@ -80,14 +81,14 @@ def integers(
 def order(
   num_rows: tf.Tensor, seed: tf.Tensor, num_real: tf.Tensor
 ) -> tf.Tensor:
-  """Swaps each row in turn with itself or a later row (Fisher-Yates)."""
+  """A random permutation of rows, by swaps (Fisher-Yates)."""
   rows = tf.range(num_rows)
   num_following = tf.cast(tf.maximum(num_real - rows, 1), tf.uint32)
   others = rows + tf.cast(_bits([num_rows], seed) % num_following, tf.int32)
 
   def exchange(row: tf.Tensor, order: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    # In `others[row]`, XLA would treat the start of the slice, and all that it
-    # depends on, as constants, and recompile for each seed.
+    # In `others[row]`, XLA would treat the start of the slice, and all
+    # operations before it, as constants, and would recompile for each seed.
     pair = tf.stack([row, tf.gather(others, row)])
     exchanged = tf.gather(order, tf.reverse(pair, [0]))
     # In place, so that the loop takes linear time.
@@ -100,10 +101,10 @@ def order(
 
 
 class Attempts(NamedTuple):
-  """The state of drawing Gamma numbers by rejection, each [number].
+  """The state of drawing Gamma numbers by rejection; each field is [number].
 
-  `normals` and `uniforms` are the indices of the last numbers used, counted
-  over all blocks, each of which is used from its end; `value` has the accepted
+  `normals` and `uniforms` are the indices of the last used numbers, counted
+  over all blocks. Each block is used from its end. `value` has the accepted
   numbers.
   """
 
@@ -126,7 +127,7 @@ def gamma(
 
 
 def _to_doubles(words: tf.Tensor) -> tf.Tensor:
-  """float64 [number, blocks, 2] in [0, 1), from two words each."""
+  """Converts pairs of words to float64 [number, blocks, 2] in [0, 1)."""
   upper, lower = tf.unstack(
     tf.cast(tf.reshape(words, [*words.shape[:-1], 2, 2]), tf.uint64), axis=-1
   )
@@ -142,7 +143,7 @@ def _to_doubles(words: tf.Tensor) -> tf.Tensor:
 
 
 def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
-  """Draws by Marsaglia and Tsang's method, for a concentration above 1."""
+  """Draws Gamma numbers by Marsaglia and Tsang, for a concentration above 1."""
   d = concentration - 1.0 / 3.0
   c = 1.0 / 3.0 / math.sqrt(d)
   number = fractions.shape[0]

@@ -16,7 +16,7 @@ import numpy as np
 from tff_semifl.experiment import metrics_table
 from tff_semifl.plots import figures
 
-# Columns that are undefined if no pseudo-label passes the threshold.
+# Columns that are undefined in a round without confident pseudo-labels.
 _OF_CONFIDENT_LABELS = (
   'client/threshold_accuracy',
   'client/micro_threshold_accuracy',
@@ -26,7 +26,7 @@ _OF_CONFIDENT_LABELS = (
 _COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
 _COLORS += ('#000000',)
 _STYLES = ('-', '--', '-.', ':')
-# Inches and points: three panels fill the width of a page.
+# In inches and points: three panels fill the width of a page.
 _PANEL_SIZE = (2.4, 2.2)
 _LEGEND_LINE = 0.2
 _FONT_SIZE = 8
@@ -58,7 +58,7 @@ LEARNING_CURVES = (
 )
 _PANELS = {panel.column: panel for panel in LEARNING_CURVES}
 
-# Runs by name in the legend; runs of the same name differ only in the seed.
+# Runs by name in the legend; runs with the same name differ only in the seed.
 Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
 
 
@@ -76,9 +76,9 @@ def create_figure(
 
   Several runs of a name are drawn as their mean over common rounds, with a band
   of one standard deviation (percentages are clipped to 0..100). Curves without
-  values above 0, and panels without curves, are left out. Undefined values, for
-  which the table has 0, are gaps: clients' columns in round 0, and the accuracy
-  above the threshold if no label passes.
+  values above 0, and panels without curves, are left out. Undefined values,
+  which are 0 in the table, are gaps: clients' columns in round 0, and the
+  accuracy of confident labels if no label is confident.
   """
   curves = {
     panel: {
@@ -158,7 +158,7 @@ def _draw_curve(
       alpha=0.2,
       linewidth=0,
     )
-  # A point between two gaps has no line, and needs a marker.
+  # A point between two gaps has no line, and therefore gets a marker.
   is_drawn = np.pad(np.isfinite(mean), 1)
   is_alone = is_drawn[1:-1] & ~is_drawn[:-2] & ~is_drawn[2:]
   [line] = axes.plot(

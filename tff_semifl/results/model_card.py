@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The model card, a description of a model for its users, as Markdown."""
+"""The model card: a description of a model for its users, in Markdown."""
 
 from collections.abc import Mapping, Sequence
 import pathlib
@@ -30,8 +30,8 @@ class ModelCard(NamedTuple):
   """The content of a model card.
 
   The card shows the scores of the first of `files`. `stated` are the user's
-  statements, by title; None if not stated. `result` are lines from the system
-  on the result.
+  statements by title, None if not given. `result` are lines from the system on
+  the result of training.
   """
 
   name: str

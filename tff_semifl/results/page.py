@@ -4,8 +4,8 @@
 """Building blocks of an HTML page that needs no other file and no network.
 
 Functions escape their text, except arguments that are documented as HTML.
-`report_template.html` has the style sheet, which follows the reader's choice of
-light or dark, and fits phones: wide tables scroll.
+`report_template.html` has the style sheet, which supports light and dark mode
+and fits phones: wide tables scroll.
 """
 
 import base64
@@ -21,12 +21,13 @@ import numpy as np
 from PIL import Image
 
 _FIGURE_STYLE = {
-  # Text that can be searched and read aloud, instead of shapes.
+  # Text in SVG stays text instead of shapes, so that it can be searched and
+  # read aloud.
   'svg.fonttype': 'none',
-  # Makes pages reproducible.
+  # A fixed salt makes pages reproducible.
   'svg.hashsalt': 'tff_semifl',
 }
-# Longer lines in cells are broken.
+# Lines longer than this are broken in cells.
 _MAX_WHOLE = 40
 # Larger images are scaled down to this size.
 _MAX_SIDE = 160
@@ -62,7 +63,7 @@ def warnings(lines: Iterable[str]) -> str:
 
 
 def box(kind: str, content: str) -> str:
-  """HTML in a box; `kind` is a class of the style sheet."""
+  """A box of `content`, as HTML; `kind` is a class of the style sheet."""
   return f'<div class="{kind}">\n{content}</div>\n'
 
 
@@ -86,13 +87,13 @@ def details(summary: str, content: str, kind: str = '') -> str:
 
 
 def draw(label: str, fig: figure.Figure) -> str:
-  """A figure as SVG; `label` is the text for screen readers."""
+  """A figure as SVG; screen readers read `label`."""
   file = io.StringIO()
   with matplotlib.rc_context(_FIGURE_STYLE):
     fig.savefig(
       file, format='svg', metadata={'Date': None}, bbox_inches='tight'
     )
-  # Leaves out the XML prolog, which only separate files have.
+  # Leaves out the XML prolog, which only separate files need.
   content = file.getvalue()
   svg = content[content.index('<svg') :]
   return f'<figure role="img" aria-label="{text(label)}">\n{svg}</figure>\n'

@@ -26,20 +26,20 @@ from tff_semifl.results import run_facts
 from tff_semifl.results import run_record
 from tff_semifl.results import summary
 
-# More runs appear only in tables, so that the report of a sweep stays small.
+# Further runs appear only in tables, so that the report of a sweep stays small.
 _MAX_IN_FULL = 8
-# With more logits, 500 samples take minutes.
+# With more logits, 500 bootstrap samples take minutes.
 _MAX_BOOTSTRAPPED = 500_000
 # More classes are in a collapsed table.
 _SHOWN_CLASSES = 25
-# A matrix of more classes would be too fine for a page.
+# With more classes, a matrix is too fine for a page.
 _MAX_CONFUSION = 100
-# With this many images, one image is half a point of accuracy.
+# With fewer images, one image changes the accuracy by over half a point.
 _FEW_IMAGES = 200
 
 
 def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
-  """Finds experiments: the folders themselves, or folders inside."""
+  """Finds experiments: the folders themselves, or the folders inside."""
   found = []
   for folder in folders:
     inside = [each.parent for each in folder.glob(f'*/{hparams_file.NAME}')]
@@ -47,7 +47,7 @@ def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
       found.extend(sorted(inside))
       continue
     with _naming(folder):
-      # Raises an error that says why a folder is not an experiment.
+      # Raises an error that says why the folder is not an experiment.
       saved_experiment.read_hparams(folder)
     found.append(folder)
   return list(dict.fromkeys(found))
@@ -70,7 +70,7 @@ def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
 
 @contextlib.contextmanager
 def _naming(folder: pathlib.Path) -> Iterator[None]:
-  """Adds the folder's name to errors about its files."""
+  """Adds the folder's name to errors about files of the folder."""
   try:
     yield
   except saved_experiment.SavedExperimentError as error:
@@ -137,7 +137,7 @@ def _create_run(run: run_record.RunRecord) -> Iterator[str]:
 
 
 def _find_problems(run: run_record.RunRecord) -> list[str]:
-  """Warnings about a run's numbers, the most serious first."""
+  """Warnings about the numbers of a run, the most serious first."""
   scores = None if run.evaluated is None else run.evaluated.scores
   lines = []
   if scores is not None and scores.num_images < _FEW_IMAGES:

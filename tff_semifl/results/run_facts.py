@@ -36,11 +36,11 @@ _CLASS_HEADINGS = (
 )
 # With 25 images, an accuracy has a standard error of up to ten points.
 _FEW_IMAGES = 25
-# By how much the calibration error may exceed chance before probabilities are
+# The excess of the calibration error over chance from which probabilities are
 # called off, or far off.
 _CLOSE = 0.05
 _OFF = 0.15
-# Above this ratio of class sizes, means over images hide small classes.
+# Above this ratio of class sizes, means over images hide rare classes.
 _UNBALANCED = 1.5
 _LIMITS_OF_ALL = (
   'Every image gets one of these classes, often with a high probability, even'
@@ -91,7 +91,7 @@ def sentence(line: str) -> str:
 
 
 def describe_calibration(scores: scores_lib.Scores) -> str:
-  """One line on how well the model's probabilities are calibrated."""
+  """A line on how well the model's probabilities are calibrated."""
   by_chance = scores.calibration_error_by_chance
   excess = scores.calibration_error - by_chance
   bias = scores.mean_confidence - scores.accuracy
@@ -126,7 +126,7 @@ def describe_metrics(
 def describe_training(
   hparams: 'hparams_file.Hparams', trained: 'saved_experiment.TrainedModel'
 ) -> Iterator[str]:
-  """Yields lines on the round of a kept model, if it is unusual."""
+  """Yields lines on the exported round, if early or chosen by test images."""
   total_rounds = hparams.flags.get('total_rounds')
   choice = trained.choice
   if choice is not None and choice.is_by_test:

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The record of a run for a report, read from its folder.
+"""The record of a run for a report, read from the run's folder.
 
-The exported model is scored on the evaluated images, if model and images are on
-this machine. Nothing is downloaded, and the folder is not changed.
+The exported model is scored on the test or validation images, if model and
+images are on this machine. Nothing is downloaded, and the folder is unchanged.
 """
 
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ class Evaluated(NamedTuple):
   """The exported model's predictions for the test or validation images."""
 
   scores: scores_lib.Scores
-  # A digest of the images in their order.
+  # A digest of the images, in order.
   digest: str
   # Wrong predictions with the highest confidence; empty for feature vectors.
   wrong: Sequence[Example]
@@ -65,7 +65,7 @@ class RunRecord(NamedTuple):
   If `evaluated` is None, `why_not_evaluated` is the reason. `class_names` is
   empty and `settings` None if unknown on this machine. `clients` is empty if
   not measured. `privacy` is None without differential privacy. `result` are
-  lines from the system on the result; most systems have none.
+  lines from the system on the result; most systems have no such lines.
   """
 
   name: str
@@ -76,7 +76,8 @@ class RunRecord(NamedTuple):
   settings: experiment_settings.ExperimentSettings | None
   evaluated: Evaluated | None
   why_not_evaluated: str | None
-  # Accuracies of the exported model, and with clients' class shares if known.
+  # Accuracies of the exported model, and of the model adapted to clients if
+  # known.
   clients: Sequence[Sequence[client_accuracy.ClientAccuracy]]
   privacy: privacy_statement.PrivacyStatement | None
   warnings: Sequence[str]

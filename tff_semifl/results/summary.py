@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Means and differences of runs that differ in the seed.
+"""Means and differences of runs that differ only in the seed.
 
 References:
   Student. The probable error of a mean. Biometrika, 1908.
@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 from tff_semifl.metrics import intervals
 
-# Metrics that are shares, which are shown in percent.
+# Metrics that are fractions, which are shown in percent.
 _SHARES = ('accuracy', 'balanced_accuracy')
 
 
 class Summary(NamedTuple):
-  """A metric over runs; None with too few runs, NaN if undefined.
+  """Statistics of a metric over runs; None with too few runs, NaN if undefined.
 
-  `deviation` is the sample's, `error` the standard error of the mean, and
-  `interval` Student's 95% interval of the mean.
+  `deviation` is the sample standard deviation, `error` the standard error of
+  the mean, and `interval` Student's 95% interval of the mean.
   """
 
   mean: float | None = None
@@ -32,7 +32,7 @@ class Summary(NamedTuple):
 
 
 def summarize(values: Sequence[float | None]) -> Summary:
-  """Summarizes a metric over runs; None stands for an incomplete run."""
+  """Summarizes a metric over runs; None marks an incomplete run."""
   known = [value for value in values if value is not None]
   if not known:
     return Summary()
@@ -64,7 +64,7 @@ def compare(
 
 
 def show(name: str, value: float | None) -> str:
-  """A metric as text: shares in percent, '' if undefined."""
+  """A metric as text: fractions in percent, '' if undefined."""
   if value is None or math.isnan(value):
     return ''
   return f'{value:.1%}' if name in _SHARES else f'{value:.4g}'
@@ -78,7 +78,7 @@ def show_interval(name: str, interval: intervals.Interval | None) -> str:
 
 
 def show_difference(name: str, found: Summary) -> str:
-  """A mean difference as text, in points for shares, with its interval."""
+  """A mean difference as text, in points for fractions, with its interval."""
   if found.mean is None or math.isnan(found.mean):
     return ''
   mean, *ends = (
@@ -89,7 +89,7 @@ def show_difference(name: str, found: Summary) -> str:
 
 
 def show_mean(name: str, found: Summary) -> str:
-  """A mean as text, with the deviation, in points for shares."""
+  """A mean as text, with its deviation, in points for fractions."""
   shown, deviation = show(name, found.mean), found.deviation
   if deviation is None or math.isnan(deviation):
     return shown

@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
 
 class Row(NamedTuple):
-  """An entry with the result of each seed; None for an incomplete run.
+  """An entry, and the result of each seed; None for an incomplete run.
 
   All rows have the same order of seeds. Rows of the same `task` have the same
   test images.
@@ -59,7 +59,7 @@ class Row(NamedTuple):
   task: str = ''
 
   def column(self, name: str) -> list[float | None]:
-    """One field of all results; None for an incomplete run."""
+    """A field of all results; None for an incomplete run."""
     return [each and getattr(each, name) for each in self.results]
 
   @property
@@ -140,7 +140,7 @@ def tabulate(
 def describe_choices(
   rows: Sequence[Row], program: str, arguments: Sequence[str]
 ) -> list[str]:
-  """Lines on the value of the varied setting with the least validation loss.
+  """Lines on the varied setting's value with the least validation loss.
 
   With few validation images accuracies are often equal, but losses differ.
   `program` is the training command; `arguments` are its flags without the

@@ -9,7 +9,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 _MAX_TYPE_LENGTH = 80
-# Parts of TensorFlow's messages that say nothing on the error.
+# Parts of TensorFlow's messages that do not describe the error.
 _NO_NEWS = re.compile(
   r'^Graph execution error:\n+|Detected at node .*\n<stack traces.*>\n'
   r'| \[Op:\w+\]'
@@ -21,7 +21,7 @@ class ComputationError(RuntimeError):
 
 
 class NotPortableError(RuntimeError):
-  """Code can run only in the process that defines the code."""
+  """Code that can run only in the process that defines it."""
 
 
 class WorkerError(RuntimeError):
@@ -37,7 +37,7 @@ class SiteAwayError(SiteError):
 
 
 def reason(error: Exception) -> BaseException:
-  """The cause of a `ComputationError`; other errors are returned as they are.
+  """The cause of a `ComputationError`; other errors are returned unchanged.
 
   `raise ... from reason(error)` avoids a chain of several `ComputationError`s.
   """
@@ -49,7 +49,7 @@ def reason(error: Exception) -> BaseException:
 def of_code(code_type: tff.Type, error: tf.errors.OpError) -> ComputationError:
   """Converts a TensorFlow error; the message has `code_type` if it is short."""
   shown = f' of type {code_type.compact_representation()}'
-  # Types of models have thousands of characters.
+  # Types of models can have thousands of characters.
   if len(shown) > _MAX_TYPE_LENGTH:
     shown = ''
   return ComputationError(

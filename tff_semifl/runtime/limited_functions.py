@@ -5,7 +5,7 @@
 
 Several concurrent clients with one thread each train faster than one client
 with all cores, but the server works alone and needs all cores. TensorFlow has
-one number of threads for all operations of a device, but sessions have their
+one number of threads for all operations of a device, but each session has its
 own devices. Therefore client code runs in a session.
 """
 
@@ -95,7 +95,7 @@ def _build(
       spec = graph_functions.placeholder_spec(
         nodes[function_graphs.node_name(name)]
       )
-      # A session can be fed the graph of a dataset, but not the dataset.
+      # A session can be fed a dataset's graph, but not a dataset.
       is_dataset = spec.dtype == tf.variant
       fed = tf.compat.v1.placeholder(
         tf.string if is_dataset else spec.dtype, spec.shape
@@ -128,7 +128,7 @@ def _build(
   call = private_api.make_callable(session, options)
 
   def run(tensors):
-    # Neither conversion copies, unless memory is not aligned.
+    # Neither conversion copies, unless the memory is not aligned.
     return [
       tf.convert_to_tensor(each) for each in call(*map(_to_array, tensors))
     ]
@@ -137,7 +137,7 @@ def _build(
 
 
 def _to_array(tensor: tf.Tensor) -> np.ndarray:
-  """The array of a tensor, or the graph of a dataset."""
+  """Converts a tensor to an array, and a dataset to its graph."""
   if tensor.dtype == tf.variant:
     tensor = tf.raw_ops.DatasetToGraphV2(
       input_dataset=tensor, strip_device_assignment=True

@@ -14,10 +14,10 @@ import re
 import numpy as np
 import tensorflow as tf
 
-# Height, width and channels.
+# Height, width and channels of images.
 ImageShape = tuple[int, ...]
 
-# The field of a client's data that only its site has.
+# The field of a client's data that is only at the client's site.
 IMAGE = 'image'
 _NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,63}')
 NAME_DESCRIPTION = (
@@ -33,10 +33,11 @@ def is_name(text: str) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class SiteDataset:
-  """A handle to a client's dataset, which only its site can read.
+  """A handle to a client's dataset, which only the client's site can read.
 
   A `SiteDataset` replaces a `tf.data.Dataset` with one element. `fields` are
-  scalar fields of the element by name, in order, before the images.
+  the scalar fields of the element by name, in order, which come before the
+  images.
   """
 
   site: str
@@ -56,8 +57,8 @@ class SiteDataset:
 class Federation:
   """The sites of a training program.
 
-  `is_new` is whether training starts at the first round. All sites must then be
-  present; otherwise clients of missing sites drop out.
+  `is_new` is whether training starts with the first round, in which all sites
+  must be present. Later, clients of missing sites drop out.
   """
 
   names: tuple[str, ...]

@@ -1,15 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Processes that end whenever their parent process ends."""
+"""Starts processes that end when their parent ends, for any reason."""
 
 from collections.abc import Sequence
 import os
 import sys
 
-# Runs in the new process before the program. Asks the kernel to send SIGKILL
-# (9) when the parent ends (PR_SET_PDEATHSIG, 1), exits if the parent has ended
-# already, and restores SIGINT, which background jobs of a shell ignore.
+# Code that the new process runs before the program. It asks the kernel to send
+# SIGKILL (9) when the parent ends (PR_SET_PDEATHSIG, 1), exits if the parent
+# has ended already, and restores SIGINT, which background jobs of a shell
+# ignore.
 _LAUNCHER = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, 9)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Client priors on features: a linear classifier by empirical Bayes."""
+"""The system `client_priors`: a linear classifier, by empirical Bayes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
@@ -25,28 +25,28 @@ from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import intervals
 from tff_semifl.privacy import aggregators
 
-# The prefix of the metrics' columns.
+# The prefix of the columns of metrics.
 _OWN = 'client/own/'
 _NAMES = ('labels alone', 'mixture', 'head')
 # A label is doubtful if another class is more likely by this factor. With 40
-# correct labels, at most 15% of runs on digits and no run on CIFAR-10's
-# features have a warning.
+# correct labels, at most 15% of runs on digits, and no run on CIFAR-10's
+# features, have a warning.
 _WRONG = 200
-# Strengths are found to within 0.1%.
+# The relative error of estimated strengths.
 _ALIKE = 0.99 * class_shares.GREATEST_STRENGTH
-# The `SharePrior.weight` where images of a class differ between clients: there
-# shares confirm a classifier's errors. Chosen on digits whose clients are
-# writers (docs/results/site_shares).
+# The `SharePrior.weight` if images of a class differ between clients: then a
+# classifier's errors bias the estimated shares. Chosen on digits whose clients
+# are writers (docs/results/site_shares).
 _WEIGHT_IF_IMAGES_DIFFER = 0.25
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientPriors(system.System):
-  """A linear classifier of features that estimates clients' class shares.
+  """A linear classifier of features, trained with estimated class shares.
 
-  Round 0 is a regression of the labels alone. Sums over clients' examples then
-  train a mixture and two heads, and held-out labels decide what is exported.
-  There is no differential privacy.
+  Round 0 fits a regression to the server's labels alone. Sums over clients'
+  examples then train a mixture and two heads, and held-out labels decide which
+  classifier is exported. There is no differential privacy.
   """
 
   uses_strong_views = False
@@ -136,7 +136,7 @@ class ClientPriors(system.System):
     return prior
 
   def describe_result(self, trained: system.Trained) -> Iterator[str]:
-    """Yields a table of accuracies, the choice, and how much clients differ."""
+    """Yields lines on accuracies, the exported classifier, and the clients."""
     head = linear_classifiers.LinearHead(trained.classifier)
     x = head.flatten(tf.constant(trained.labeled.images))
     targets = tf.one_hot(
@@ -191,10 +191,10 @@ def describe_gain(
 
 
 def describe_doubts(logits: tf.Tensor, targets: tf.Tensor) -> Iterator[str]:
-  """Yields a warning if held-out predictions contradict labels.
+  """Yields a warning if predictions for held-out labels contradict the labels.
 
-  `logits` are [replicas, labels, classes]; `targets` [labels, classes],
-  one-hot.
+  `logits` are [replicas, labels, classes]; `targets` are one-hot, [labels,
+  classes].
   """
   fold = server_labels.assign(targets)
   held_out = tf.gather(tf.transpose(logits, [1, 0, 2]), fold + 1, batch_dims=1)
@@ -215,7 +215,8 @@ def describe_choice(
 ) -> Iterator[str]:
   """Yields lines on the exported classifier, and why it was chosen.
 
-  `own`: the last round's metrics; `has_labels`: enough labels to hold some out.
+  `own` are the metrics of the last round. `has_labels` is whether there are
+  enough labels to hold some out.
   """
   kept = _NAMES[int(own['kept'])]
   if own['held_out']:

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The sums that a client computes and sends in a round of client priors.
+"""What a client computes and sends in a round of `client_priors`.
 
 A client sends about components x classes numbers for each learner, whatever the
-number of its examples. A learner is a mixture or a head, trained on all labels
-or without a fold.
+number of its examples. A learner is a mixture or a head. There is one learner
+for all labels, and one without each fold of the labels.
 """
 
 from typing import NamedTuple
@@ -28,29 +28,30 @@ class Received(NamedTuple):
   center: tf.Tensor  # [features], subtracted from examples.
   basis: tf.Tensor  # [features, components], projects centered examples.
   variances: tf.Tensor  # [components], of all clients' examples.
-  teacher: tf.Tensor  # Weights that estimate class shares.
+  teacher: tf.Tensor  # Weights with which class shares are estimated.
   alpha: tf.Tensor  # [learners, classes], the prior of clients' shares.
   means: tf.Tensor  # [learners, components, classes], class means.
-  spread: tf.Tensor  # [learners], variance of client offsets.
-  head: tf.Tensor  # Weights that are being trained.
+  spread: tf.Tensor  # [learners], the variance of client offsets.
+  head: tf.Tensor  # Weights in training.
   is_trained: tf.Tensor  # [learners], 1 if the head is trained, else 0.
-  leader: tf.Tensor  # Scalar, the index of the learner for `Measurements`.
+  leader: tf.Tensor  # Scalar, the learner that is measured in `Measurements`.
 
 
 class Means(NamedTuple):
   """What a client sends: means over its examples, float32.
 
-  `matrix` is the mean product of example (minus the client's offset, with a 1
-  appended) and posterior; if a head is trained, of example and posterior minus
-  the head's probability. `spread` is an unbiased estimate of the variance of
-  offsets, divided by the variance of examples.
+  Each example has the client's offset subtracted and a 1 appended. `matrix` is
+  the mean product of such an example and its posterior, or, if a head is
+  trained, of an example and the posterior minus the head's probability.
+  `spread` is an unbiased estimate of the variance of offsets, divided by the
+  variance of examples.
   """
 
   posteriors: tf.Tensor  # [learners, classes]
   log_shares: tf.Tensor  # [learners, classes], expected logarithms of shares.
   matrix: tf.Tensor  # [learners, components + 1, classes]
   evidence: tf.Tensor  # [learners], `class_shares.evidence`.
-  objective: tf.Tensor  # [learners], the objective of a self-taught head.
+  objective: tf.Tensor  # [learners], the objective of a head on its own labels.
   spread: tf.Tensor  # [learners]
 
 
@@ -58,19 +59,19 @@ class Measurements(NamedTuple):
   """Sums over the examples of a client, for metrics, float32 scalars."""
 
   count: tf.Tensor  # The number of examples.
-  loss: tf.Tensor  # The cross-entropy of the head and the posteriors.
-  num_agreed: tf.Tensor  # Examples whose head and posterior agree.
+  loss: tf.Tensor  # The cross-entropy between head and posteriors.
+  num_agreed: tf.Tensor  # Examples for which head and posterior agree.
   num_rejected: tf.Tensor  # 1 if a sum of this client is not finite.
 
 
 def compute(
   x: tf.Tensor, received: Received
 ) -> tuple[Means, Measurements, tf.Tensor]:
-  """Computes what a client with x, float32 [examples, features], sends.
+  """Computes the message of a client with x, float32 [examples, features].
 
   Returns the means, the measurements, and the most probable class of each
-  example, int32 [examples]. Means are 0 if anything is not finite. Without
-  examples only the expected logarithms of the prior are not 0.
+  example, int32 [examples]. All means are 0 if any number is not finite. A
+  client without examples sends only the expected logarithms of the prior.
   """
   count = tf.cast(tf.shape(x)[0], tf.float32)
   of_one = tf.math.divide_no_nan(1.0, count)
@@ -88,7 +89,7 @@ def compute(
   gram = tf.matmul(received.means, kernel, transpose_a=True)
 
   def find_shift(posteriors: tf.Tensor) -> tf.Tensor:
-    """The client's offset, shrunk towards 0, as a shift of the logits."""
+    """The shift of the logits by the client's offset, shrunk towards 0."""
     explained = tf.linalg.matvec(gram, posteriors, transpose_a=True)
     return shrinkage[:, tf.newaxis] * (mean_logits - explained)
 

@@ -9,22 +9,23 @@ import tensorflow as tf
 
 from tff_semifl.privacy import aggregators
 
-# There are at most `MOST_COMPONENTS`, and at most one for ten examples, because
-# the covariance of more cannot be estimated. With few examples there are 10 to
-# 30, because fewer lose too much.
+# At most `MOST_COMPONENTS`, and at most one for ten examples, because a larger
+# covariance cannot be estimated. With few examples, 10 to 30 components,
+# because fewer lose too much.
 MOST_COMPONENTS = 200
 _EXAMPLES_PER_COMPONENT = 10
 _ENOUGH_COMPONENTS, _LEAST_COMPONENTS = 30.0, 10.0
-# Above this number of features, only the largest eigenvectors are computed.
+# With more features, only the largest eigenvectors are computed.
 _MANY_FEATURES = 512
 _SUBSPACE_STEPS, _SUBSPACE_SIZE = 15, 280
-# A feature counts as constant below this ratio of its variance to the squared
-# distance from the server's mean: float32 rounding can cause such a variance.
+# A feature is constant if its variance, relative to the squared distance from
+# the server's mean, is below this ratio: float32 rounding can cause such a
+# variance.
 _LEAST_PART_OF_VARIANCE = 1e-6
 
 
 class Moments(NamedTuple):
-  """Sums over centered examples, float."""
+  """Sums over centered examples x, float."""
 
   count: tf.Tensor  # Scalar, the number of examples.
   first: tf.Tensor  # [features], the sum of x.
@@ -32,10 +33,10 @@ class Moments(NamedTuple):
 
 
 class Components(NamedTuple):
-  """Principal components, all divided by the same number, float64.
+  """Principal components, float64, scaled to a mean variance of 1.
 
-  The basis projects centered examples to components of mean variance 1. Unused
-  columns and their variances are zero.
+  All components are divided by the same number. `basis` projects centered
+  examples to components. Unused columns, and their variances, are zero.
   """
 
   center: tf.Tensor  # [features], the mean of the examples.
@@ -45,10 +46,10 @@ class Components(NamedTuple):
 
 
 def measure(x: tf.Tensor, center: tf.Tensor) -> Moments:
-  """The sums of a client's examples, float32 [examples, features].
+  """The sums over a client's examples, float32 [examples, features].
 
-  `center` is near the mean of all examples, so that sums in float32 are exact
-  enough. All sums are 0 if any is not finite.
+  `center` should be near the mean of all examples, which keeps sums in float32
+  accurate. All sums are 0 if any number is not finite.
   """
   x -= center
   moments = Moments(
@@ -63,7 +64,7 @@ def measure(x: tf.Tensor, center: tf.Tensor) -> Moments:
 
 
 def count_components(num_features: int) -> int:
-  """The number of columns of `Components.basis`, with unused columns."""
+  """The number of columns of `Components.basis`, used or not."""
   return min(MOST_COMPONENTS, num_features)
 
 
@@ -93,7 +94,7 @@ def find(
   """Finds the components of all examples, from moments about `center`.
 
   `center` is float64 [features]. `is_used`, bool [features], selects features;
-  constant features are not used. `standardizes`, a bool scalar, is whether
+  constant features are never used. `standardizes`, a bool scalar, is whether
   features are divided by their standard deviation.
   """
   count, first, second = (tf.cast(each, tf.float64) for each in moments)
@@ -110,7 +111,7 @@ def find(
   size = count_components(first.shape[0])
   values, vectors = _find_largest(covariance, size)
   used = tf.cast(tf.range(size), tf.float64) < _count_used(count)
-  # Rounding leaves tiny eigenvalues, of either sign, in place of 0.
+  # Rounding turns eigenvalues of 0 into tiny numbers of either sign.
   used &= values > 1e-9 * values[0]
   is_component = tf.cast(used, tf.float64)
   values *= is_component
@@ -123,7 +124,7 @@ def find(
 
 
 def _count_used(count: tf.Tensor) -> tf.Tensor:
-  """The number of components to use with `count` examples, float64."""
+  """The number of components to use for `count` examples, float64."""
   return tf.maximum(
     count / _EXAMPLES_PER_COMPONENT,
     tf.clip_by_value(count / 2, _LEAST_COMPONENTS, _ENOUGH_COMPONENTS),

@@ -3,7 +3,7 @@
 
 """Linear classifiers of feature vectors.
 
-Many multinomial logistic regressions are fitted at once to the same examples.
+Many multinomial logistic regressions are fitted to the same examples at once.
 Weights are float64 [regressions, features + 1, classes]. The last row is the
 bias, which is not penalized.
 
@@ -21,7 +21,7 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
 _STEPS = 300
-# A small penalty of the bias, so that matrices can be inverted.
+# A small penalty of the bias, which makes matrices invertible.
 _PENALTY_OF_BIAS = 1e-6
 # A power of two, far above the means of features.
 _LARGE = 2.0**60
@@ -43,10 +43,10 @@ def add_to_bias(weights: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
 def fit(
   x: tf.Tensor, targets: tf.Tensor, weights: tf.Tensor, penalties: tf.Tensor
 ) -> tf.Tensor:
-  """Fits regressions that differ in the weights of examples and the penalty.
+  """Fits regressions that differ in the weights of examples and in the penalty.
 
-  `targets` are class probabilities, `weights` are [regressions, examples], and
-  `penalties` are [regressions], the factors of half the squared norm. All are
+  `targets` are class probabilities. `weights` are [regressions, examples].
+  `penalties`, [regressions], are factors of half the squared norm. All are
   float64.
   """
   padded = with_ones(x)
@@ -81,7 +81,7 @@ def gradient(
 
 def second_moments(padded: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
   """The weighted sums of x x^T, float64 [regressions, d + 1, d + 1]."""
-  # One regression after the other, to save memory.
+  # One regression at a time, to save memory.
   return tf.map_fn(
     lambda each: tf.matmul(
       padded, each[:, tf.newaxis] * padded, transpose_a=True
@@ -120,7 +120,7 @@ def penalty_gradient(weights: tf.Tensor, penalties: tf.Tensor) -> tf.Tensor:
 
 
 class LinearHead:
-  """Converts weights between standardized and raw features."""
+  """Converts between weights for standardized features and for raw features."""
 
   def __init__(self, classifier: functional.ImageClassifier):
     """Finds the mean and scale with which a linear model standardizes.
@@ -136,8 +136,8 @@ class LinearHead:
       raise ValueError(
         f'the model has weights of shapes {found}; a linear one has {expected}'
       )
-    # Standardization is affine in each feature, so that two points determine
-    # it. The mean is negligible at the second point.
+    # Standardization is affine in each feature, so that its values at two
+    # points determine it. The mean is negligible at the second point.
     at_0, at_large = (
       classifier.features.infer(
         classifier.initial_weights, tf.fill([1, *shape], value)

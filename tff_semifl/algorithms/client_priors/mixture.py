@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The M-step of the Gaussian mixture of client priors.
+"""The M-step of the Gaussian mixture of `client_priors`.
 
-An example x of class c at client k is mu_c + delta_k + noise. The noise has one
-covariance for all classes. The variance of the client's offset delta_k is
+An example x of class c at client k is mu_c + delta_k + noise. All classes share
+the covariance of the noise. The variance of the client's offset delta_k is
 `spread` times the variance of the examples.
 """
 
@@ -14,15 +14,15 @@ import tensorflow as tf
 
 from tff_semifl.algorithms.client_priors import server_labels
 
-# The weight of a labeled example, relative to a client's example.
+# The weight of a labeled example; an example of a client has weight 1.
 LABEL_WEIGHT = 3.0
-# The share of an isotropic covariance in the estimated covariance.
+# The share of an isotropic matrix in the estimated covariance (shrinkage).
 _ISOTROPIC = 0.05
-# The least eigenvalue of the covariance, where the mean variance is 1. If
-# clients drop out, the estimate may be negative.
+# The least eigenvalue of the covariance, whose mean variance is 1. If clients
+# drop out, an estimated eigenvalue may be negative.
 _LEAST_VARIANCE = 1e-3
-# Added to the variances, of mean 1, by which `measure_spread` divides, so that
-# components with little variance do not dominate.
+# Added to variances before `measure_spread` divides by them, so that components
+# with little variance do not dominate. Variances have mean 1.
 _SOFTENING = 0.1
 
 
@@ -42,7 +42,7 @@ def fit(
   products: tf.Tensor,
   variances: tf.Tensor,
 ) -> Mixture:
-  """The maximum-likelihood mixtures, in closed form.
+  """Fits mixtures by maximum likelihood, in closed form.
 
   Arguments are float64 sums over clients' examples: `posteriors`, [replicas,
   classes]; `products` of components and posteriors, [replicas, components,
@@ -76,10 +76,10 @@ def fit(
 
 
 def measure_spread(residual: tf.Tensor, variances: tf.Tensor) -> tf.Tensor:
-  """The squared norm of residuals, relative to an example's, float [...].
+  """The squared norm of residuals, relative to that of an example, float [...].
 
-  `residual` is [..., components], the mean of n examples minus the expected
-  mean of their classes. Without an offset the result is about 1 / n.
+  `residual`, [..., components], is the mean of n examples minus the expected
+  mean of their classes. Without a client offset the result is about 1 / n.
   `variances` are the variances of all examples, 0 for unused components.
   """
   is_used = tf.cast(variances > 0, variances.dtype)

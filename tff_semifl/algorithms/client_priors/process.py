@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Client priors on features, as a TFF process.
+"""The TFF process of `client_priors`.
 
-In round 0 the server fits a regression on its labels. Before round 1, sums over
+In round 0 the server fits a regression to its labels. Before round 1, sums over
 all clients give principal components. In each round the clients of the cohort
 send means over their examples, and the server updates its estimate.
 """
@@ -49,7 +49,7 @@ def summarize(
     value = tf.cast(values[estimate.leader], tf.float32)
     return tf.where(measured.count > 0, value, nothing)
 
-  # Before the first step there is only the classifier of the labels alone.
+  # Before the first step, only the classifier of the server's labels exists.
   is_there = (tf.range(len(choice.CANDIDATES)) < 1) | (estimate.passes > 0)
 
   def of_candidates(name: str, values: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -64,8 +64,8 @@ def summarize(
     num_rejected=measured.num_rejected,
     weight_diversity=nothing,
     relative_weight_diversity=nothing,
-    # Evidence: the gain in log-likelihood of an example by own class shares.
-    # Strength: small where the clients' class shares differ.
+    # Evidence: the mean gain in log-likelihood of an example if each client has
+    # class shares of its own.
     evidence=of_leader(averages.evidence),
     strength=tf.cast(estimate.strength[estimate.leader], tf.float32),
     spread=tf.cast(estimate.spread[0], tf.float32),
@@ -84,7 +84,7 @@ def summarize(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Steps:
-  """The steps of the server and of a client; `build` describes the fields."""
+  """The steps of server and client; `build` describes the fields."""
 
   head: linear_classifiers.LinearHead
   returns_given_labels: bool
@@ -129,7 +129,7 @@ class _Steps:
     components: components_lib.Components,
     dataset: tf.data.Dataset,
   ) -> tuple[state_lib.Estimate, client_sums.Received]:
-    """The estimate, initialized if need be, and the message to clients."""
+    """The estimate, created on first use, and the message to clients."""
     _, labels = self._read_labels(dataset, components)
     begun = tf.cond(
       (estimate.passes > 0) | tf.equal(components.count, 0),
@@ -141,7 +141,7 @@ class _Steps:
   def work(
     self, dataset: tf.data.Dataset, received: client_sums.Received
   ) -> tuple[client_sums.Means, client_sums.Measurements, Any]:
-    """A client's message, its metrics, and its labels if they are returned."""
+    """A client's message, its metrics, and its labels if these are returned."""
     means, measured, labels = client_sums.compute(
       self.head.read(dataset), received
     )
@@ -158,7 +158,7 @@ class _Steps:
     alone: server_labels.Fitted,
     dataset: tf.data.Dataset,
   ) -> server_labels.Fitted:
-    """Fits a regression on the labels in round 0; later rounds keep it."""
+    """Fits a regression to the labels in round 0; later rounds keep it."""
 
     def fit() -> server_labels.Fitted:
       x, targets = self.head.read_labels(dataset)
@@ -197,7 +197,7 @@ class _Steps:
     learned = learned._replace(leader=leader)
     after = state._replace(
       global_model_weights=self.head.to_weights(chosen.weights),
-      # Without clients, an aggregator's state could become NaN.
+      # Without clients, the state of an aggregator could become NaN.
       aggregator=_choose(num_present > 0, new_aggregator, state.aggregator),
       round_num=state.round_num + 1,
       estimate=learned,
@@ -232,11 +232,11 @@ def build(
   clients_per_round: int | None = None,
   keep: str = choice.CHOSEN,
 ) -> federated_process.FederatedProcess:
-  """Builds the process, whose `prepare` finds the components.
+  """Builds the process, whose `prepare` finds the principal components.
 
   The model is linear. A weighted aggregator weights clients by their numbers of
-  examples. The server takes a step after all clients have taken part: in
-  cohorts of `clients_per_round`, or all at once if that is None. `keep` is
+  examples. The server takes a step after each pass over all clients: in cohorts
+  of `clients_per_round`, or all at once if that is None. `keep` is
   `choice.CHOSEN` or one of `choice.CANDIDATES`.
   """
   head = linear_classifiers.LinearHead(classifier)
@@ -275,7 +275,7 @@ def build(
     )
 
   def prepare(state, server_data, client_data):
-    # For processes that use this one and have another round 0.
+    # For other processes that contain this process and have their own round 0.
     alone = fit_in_round_0(state, server_data)
     center = composition.run(steps.find_center, server_data)
     moments = tff.federated_sum(

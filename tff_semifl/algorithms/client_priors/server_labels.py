@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The server's labels: cross-validation folds, and regressions on labels alone.
+"""Cross-validation folds of the server's labels, and regressions on the labels.
 
 Each classifier is trained on all labels, and once more without each of the
-`FOLDS`. These `REPLICAS` are a dimension of all weights.
+`FOLDS` folds. These `REPLICAS` trainings are a dimension of all weights.
 """
 
 from typing import NamedTuple
@@ -15,14 +15,15 @@ from tff_semifl.algorithms.client_priors import linear_classifiers
 
 FOLDS = 5
 REPLICAS = 1 + FOLDS
-# A class without labels counts as half a label: shares have to be above 0.
+# A class without labels counts as half a label, so that all shares are
+# positive.
 _ABSENT = 0.5
 _PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 # The penalty where fewer than half of the labels can be held out.
 _USUAL_PENALTY = 3.0
-# At most this many labels choose the penalty and the scale.
+# The number of labels that choose penalty and scale.
 _MOST_LABELS = 1000
-# A feature counts as constant below this ratio of variance to squared mean.
+# A feature is constant if variance / squared mean is below this ratio.
 _LEAST_PART_OF_VARIANCE = 1e-13
 
 
@@ -31,7 +32,7 @@ class Labels(NamedTuple):
 
   x: tf.Tensor  # [labels, components]
   targets: tf.Tensor  # [labels, classes], one-hot.
-  weights: tf.Tensor  # [replicas, labels], the result of `weigh`.
+  weights: tf.Tensor  # [replicas, labels], from `weigh`.
 
   @property
   def shares(self) -> tf.Tensor:
@@ -43,10 +44,10 @@ class Labels(NamedTuple):
 def assign(targets: tf.Tensor) -> tf.Tensor:
   """The fold of each label, int32 [labels]; -1 for a class with one label.
 
-  The numbers of labels of a class in two folds differ by 1 at most.
+  Folds differ by at most one label of each class.
   """
   counts = tf.reduce_sum(targets, axis=0)
-  # Folds are dealt out in turn, across the classes, so that their sizes agree.
+  # Folds are assigned in turn across classes, so that folds have equal sizes.
   starts = tf.cumsum(counts, exclusive=True)
   place = tf.cumsum(targets, axis=0, exclusive=True) + starts
   fold = tf.cast(tf.reduce_sum(targets * place, axis=1), tf.int32) % FOLDS
@@ -58,7 +59,7 @@ def weigh(targets: tf.Tensor) -> tf.Tensor:
   """The weights of labels in each replica, float64 [replicas, labels].
 
   Held-out labels have weight 0. The other labels of their class weigh more, so
-  that a class has the same weight in all replicas.
+  that a class has the same total weight in all replicas.
   """
   fold = assign(targets)
   replicas = tf.range(-1, FOLDS)[:, tf.newaxis]
@@ -72,14 +73,14 @@ def weigh(targets: tf.Tensor) -> tf.Tensor:
 
 
 class Fitted(NamedTuple):
-  """Logistic regressions on the labels alone."""
+  """Logistic regressions on the server's labels alone."""
 
   weights: tf.Tensor  # float64 [replicas, features + 1, classes], raw features.
   standardizes: tf.Tensor  # Whether features were standardized, a bool scalar.
 
 
 def varies(x: tf.Tensor) -> tf.Tensor:
-  """Whether each feature varies among examples `x`, bool [features]."""
+  """Whether each feature varies among the examples `x`, bool [features]."""
   mean, variance = tf.nn.moments(x, axes=0)
   return variance > _LEAST_PART_OF_VARIANCE * mean**2
 
@@ -87,11 +88,11 @@ def varies(x: tf.Tensor) -> tf.Tensor:
 def fit(x: tf.Tensor, targets: tf.Tensor) -> Fitted:
   """Fits a regression on all labels, and one without each fold.
 
-  If half of the labels can be held out, their likelihood chooses the penalty,
-  and whether features are standardized. `x` is float64 [labels, features],
-  `targets` are one-hot.
+  If at least half of the labels can be held out, their likelihood chooses the
+  penalty, and whether features are standardized. `x` is float64 [labels,
+  features], `targets` are one-hot.
   """
-  # If only a few classes had held-out labels, the choice would favor them.
+  # If only a few classes had held-out labels, these classes would be favored.
   can_choose = tf.reduce_mean(tf.cast(assign(targets) >= 0, x.dtype)) >= 0.5
   both = [
     _find_coordinates(x, tf.constant(standardizes))
@@ -149,7 +150,7 @@ def _find_coordinates(
     )
     return centered @ basis, basis
 
-  # The penalty, a squared norm, does not change under rotation.
+  # Rotating the weights does not change their squared norm, the penalty.
   coordinates, basis = tf.cond(
     count < num_features,
     rotate,

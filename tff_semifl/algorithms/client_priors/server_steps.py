@@ -1,25 +1,26 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The server's steps of client priors, after each pass over all clients.
+"""The server's steps of `client_priors`, after each pass over all clients.
 
 Two learners are trained in the same passes, each with all labels and without
-each fold. The first learner has three phases: it fits a Gaussian mixture with
-one covariance, whose posteriors estimate classes and how clients differ; it
-trains a linear head on these posteriors; then the head trains on its own
+each fold.
+
+The first learner has three phases. First it fits a Gaussian mixture with one
+covariance, whose posteriors estimate classes and how clients differ. Then it
+trains a linear head on these posteriors. Finally the head trains on its own
 posteriors. The second learner is a head that starts from the labels alone and
 trains on its own posteriors in all passes.
 
-A self-taught head, which trains on its own posteriors, takes steps that
-increase
+A self-taught head, which trains on its own posteriors, increases
 
   sum_k log E prod_i sum_c pi_kc exp(b_c) / m_c softmax(z_i)_c
     + LABEL_WEIGHT sum log softmax(z)_y - head_penalty / 2 |weights|^2
 
-by a lower bound of the first term (`class_shares.bound`), for given class
-biases b and shares pi_k ~ Dirichlet(s m) of client k. Steps of the biases keep
-the mean of the posteriors at m; they decrease this objective minus n sum_c m_c
-b_c, which is convex in b.
+by a lower bound of the first term (`class_shares.bound`). The class biases b
+and the shares pi_k ~ Dirichlet(s m) of client k are given. Steps of the biases
+keep the mean of the posteriors at m; they decrease this objective minus n sum_c
+m_c b_c, which is convex in b.
 """
 
 import tensorflow as tf
@@ -36,23 +37,24 @@ Components = components_lib.Components
 Estimate = state.Estimate
 Labels = server_labels.Labels
 
-# Passes of each phase of the first learner.
+# The number of passes of each phase of the first learner.
 MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 4, 12, 24
 PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
 # The penalty of the regression that initializes both learners.
 PENALTY = 10.0
-# The second learner may lead from this number of examples per weight of a head.
-# With 2.4 (digits) its objective is often greater though it labels worse; with
-# 5 (CIFAR-10's features, Fashion-MNIST) it labels better.
+# The second learner may be preferred from this number of examples per weight of
+# a head. With 2.4 (digits) its objective is often greater though it labels
+# worse; with 5 (CIFAR-10's features, Fashion-MNIST) it labels better.
 _LEAST_EXAMPLES_PER_WEIGHT = 4.0
-# The heads' penalty: 1 for each 100 examples, up to a maximum.
+# The penalty of heads: 1 for each 100 examples, up to a maximum.
 _EXAMPLES_PER_PENALTY, _MOST_PENALTY = 100.0, 100.0
-# The weight of the labels' class shares, relative to the shares that EM finds
-# at clients: shares by EM may collapse.
+# The weight of the class shares of the labels, relative to clients' class
+# shares by EM, which may collapse.
 _LABELS_SAY = 5.0
-# The curvature of the biases' objective, per class and example, is at most 1/4.
+# An upper bound of the curvature of the biases' objective, per class and
+# example.
 _BIAS_STEP = 4.0
-# Shares have to be above 0.
+# The least class share, because logarithms need positive numbers.
 _LEAST_SHARE = 1e-6
 
 
@@ -76,7 +78,7 @@ def begin(estimate: Estimate, labels: Labels) -> Estimate:
 
 
 def receive(estimate: Estimate, components: Components) -> client_sums.Received:
-  """What the server sends to clients, float32."""
+  """The message to clients, float32."""
   own, other = _split(teachers(estimate))
   first = tf.where(_is_first_taught(estimate), own, estimate.mixture.weights)
   no_means = tf.zeros_like(estimate.mixture.means)
@@ -105,7 +107,7 @@ def teachers(estimate: Estimate) -> tf.Tensor:
 def add(
   estimate: Estimate, means: client_sums.Means, count: tf.Tensor
 ) -> Estimate:
-  """Adds the means over the `count` examples of a round to the pass's averages.
+  """Averages the means over a round's `count` examples into the current pass.
 
   Means and count are float64.
   """
@@ -122,7 +124,7 @@ def add(
 def learn(
   estimate: Estimate, components: Components, labels: Labels
 ) -> Estimate:
-  """The estimate after a pass in which clients with examples took part."""
+  """The estimate after a pass in which at least one client had examples."""
   learned = tf.cond(
     estimate.passes < MIXTURE_PASSES,
     lambda: _learn_mixture(estimate, components, labels),
@@ -148,10 +150,10 @@ def learn(
 
 
 def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
-  """The mixture, the head, and the second learner's head, so far.
+  """The current mixture, head, and head of the second learner.
 
-  The head is the mean of both learners' heads. Where clients are alike it is
-  the first learner's, because only the mixture learns there.
+  The head is the mean of both learners' heads. If clients are alike, it is the
+  head of the first learner, because only the mixture learns from such clients.
 
   `shares` are float64 [classes]. The result is float64 [3, replicas, components
   + 1, classes].
@@ -168,18 +170,18 @@ def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
 
 
 def has_many_examples(estimate: Estimate, components: Components) -> tf.Tensor:
-  """Whether examples are many for the weights of a head, a bool scalar."""
+  """Whether examples are many per weight of a head, a bool scalar."""
   num_used = tf.math.count_nonzero(components.variances, dtype=tf.float64)
   num_weights = num_used * estimate.averages.posteriors.shape[-1]
   return components.count >= _LEAST_EXAMPLES_PER_WEIGHT * num_weights
 
 
 def may_second_lead(estimate: Estimate, components: Components) -> tf.Tensor:
-  """Whether the second learner may be better than both, a bool scalar.
+  """Whether the second learner may be the best classifier, a bool scalar.
 
   With many examples, and clients that differ, the second learner improves
-  beyond the first, which its mixture limits. With few examples it learns its
-  own mistakes.
+  beyond the first learner, which is limited by its mixture. With few examples
+  the second learner learns its own mistakes.
   """
   averages = estimate.averages
   objective = averages.objective
@@ -192,12 +194,12 @@ def may_second_lead(estimate: Estimate, components: Components) -> tf.Tensor:
 
 
 def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """Splits values of both learners by learner."""
+  """Splits values of both learners into values of each learner."""
   return values[: server_labels.REPLICAS], values[server_labels.REPLICAS :]
 
 
 def _is_first_taught(estimate: Estimate) -> tf.Tensor:
-  """Whether the first learner's head is its own teacher, a bool scalar."""
+  """Whether the first head trains on its own posteriors, a bool scalar."""
   return estimate.passes >= MIXTURE_PASSES + WARM_PASSES
 
 
@@ -207,7 +209,7 @@ def _is_head_trained(estimate: Estimate) -> tf.Tensor:
 
 
 def _repeat(first: tf.Tensor, second: tf.Tensor | bool) -> tf.Tensor:
-  """A scalar for each learner, repeated for its replicas, [learners]."""
+  """Repeats two scalars, one per learner, for all replicas: [learners]."""
   return tf.repeat(tf.stack([first, second]), server_labels.REPLICAS)
 
 
@@ -247,7 +249,7 @@ def _learn_heads(
   bias = step_bias(estimate.bias, estimate.shares, averages.posteriors)
   stepped = step_head(estimate.point, averages.matrix, components, labels)
   momentum, ratio = linear_classifiers.next_momentum(estimate.momentum)
-  # Momentum is for a fixed loss, but the loss of a self-taught head changes.
+  # Momentum suits a fixed loss, but the loss of a self-taught head changes.
   ratio = tf.where(is_taught, tf.zeros_like(ratio), ratio)
   point = stepped + ratio[:, tf.newaxis, tf.newaxis] * (stepped - estimate.head)
 
@@ -278,7 +280,7 @@ def step_head(
   second = tf.linalg.diag(
     count * tf.concat([components.variances, [1.0]], axis=0)
   ) + linear_classifiers.second_moments(padded, weights)
-  # Both learners have the same bound.
+  # The bound is the same for both learners.
   inverse = linear_classifiers.inverse_of_bound(second, penalties)
   ascent = (
     count * matrix
@@ -308,7 +310,7 @@ def _both(values: tf.Tensor) -> tf.Tensor:
 def _end_of_mixture(
   estimate: Estimate, components: Components, labels: Labels
 ) -> Estimate:
-  """Keeps the heads that were trained on the mixture's posteriors."""
+  """Keeps the heads that were trained on the posteriors of the mixture."""
   head, _ = _split(estimate.head)
   count = components.count
   weights = mixture_lib.LABEL_WEIGHT * labels.weights

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The state of the process of client priors."""
+"""The state of the process of `client_priors`."""
 
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from tff_semifl.algorithms.client_priors import mixture as mixture_lib
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.models import functional
 
-# All replicas of the first learner, then all replicas of the second.
+# All replicas of the first learner, then all replicas of the second learner.
 LEARNERS = 2 * server_labels.REPLICAS
 
 
@@ -42,13 +42,13 @@ class Labeler(NamedTuple):
   """A classifier that labels with each client's class shares, float64."""
 
   weights: tf.Tensor  # [features + 1, classes], of log p(example | class).
-  alpha: tf.Tensor  # [classes], the prior of clients' shares.
+  alpha: tf.Tensor  # [classes], the prior of clients' class shares.
 
 
 class State(NamedTuple):
   """The state of the process at the server."""
 
-  global_model_weights: Any  # Weights of the currently best classifier.
+  global_model_weights: Any  # Weights of the best classifier at present.
   aggregator: Any
   round_num: Any  # int32, the round that `next` will run.
   num_clients: Any  # float32, the number of all clients.

@@ -5,7 +5,7 @@
 
 Kernels are sigma + phi (psi in the paper). The server trains sigma and clients
 train phi, both on images in a fixed order. The authors' learning rate schedule
-is left out, because it needs labels at clients.
+is left out, because the schedule needs labels at clients.
 
 References:
   Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
@@ -56,7 +56,7 @@ class _Averaging(aggregators.Aggregation):
 class ClientLossWeights(NamedTuple):
   """The weights of the terms of a client's loss."""
 
-  consistency: float = 1e-2  # Lambda_ICCS, for the divergence from helpers.
+  consistency: float = 1e-2  # lambda_ICCS, for the divergence from helpers.
   agreement: float = 1e-2  # For the cross-entropy with agreed labels.
   l1: float = 1e-5  # For the l1 norm of phi.
   l2: float = 10.0  # For the squared l2 norm of sigma - phi.
@@ -64,7 +64,7 @@ class ClientLossWeights(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedMatch(system.System):
-  """FedMatch with helpers (Jeong et al., ICLR 2021)."""
+  """FedMatch, in which models of other clients help to label (helpers)."""
 
   usual = types.MappingProxyType(
     {'model': 'fedmatch_resnet', 'strong_augmentation': 'fedmatch'}
@@ -115,7 +115,7 @@ class FedMatch(system.System):
       classifier=classifier,
       seed=ingredients.seed,
       learning_rate_fn=lambda _: tf.constant(self.rounds.learning_rate),
-      # The optimizers of server and clients are reset in each round.
+      # The optimizers of server and clients start anew in each round.
       server_work=server_work.build_server_work(
         classifier,
         functools.partial(self.train_server, classifier, of_server),
@@ -183,7 +183,7 @@ class FedMatch(system.System):
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_work.LocalTraining:
-    """A client's training; `helpers` are the stacked phi of other clients.
+    """The local training; `helpers` are the stacked phi of other clients.
 
     The loss is over images on which the model is confident without
     augmentation. The consistency term pulls the prediction to the helpers'
@@ -253,8 +253,8 @@ class FedMatch(system.System):
       loss_fn=loss,
     ).train(weights.trainable, optimizer_state, pseudo_labels.no_given_labels())
     sums = training.sums
-    # The report divides by the number of confident images; this factor makes
-    # its result the mean over all images.
+    # The report divides by the number of confident images. With this factor the
+    # result is the mean over all images.
     loss_sum = sums.loss * tf.math.divide_no_nan(
       sums.num_examples, sums.num_visited
     )
@@ -300,9 +300,9 @@ def fedmatch_round(
   """A round of FedMatch, in which models of other clients help to label.
 
   The server trains sigma, then clients train phi; the new phi is the mean of
-  the clients' phi. Round 0 has no clients, so that the server trains in one
-  round more than in the authors' code. A client's memory before a round is the
-  phi of its helpers, and after the round a `ClientModel`.
+  the clients' phi. In round 0 only the server trains: one more server training
+  than in the authors' code. A client's memory before a round is the phi of its
+  helpers, and after the round a `ClientModel`.
   """
 
   def apply(is_used, weights, update):

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FedMatch's helpers: clients whose models label for another client.
+"""FedMatch's helpers: clients whose models label images of another client.
 
 The server keeps each client's model, and the model's output for a fixed noise
 image. Every tenth round, each client of the cohort with a known model receives
 the two models with the most similar outputs. Neither secure aggregation nor
-noise can hide these models.
+noise can hide these models from the server.
 """
 
 from collections.abc import Callable, Sequence
@@ -61,9 +61,9 @@ def build_helped_work(
 ) -> client_work.ClientWork:
   """Builds client work that takes helpers and returns a `ClientModel`.
 
-  The memory before a round is the stacked phi of the client's helpers, at first
-  without helpers. `build_work` is (phi of helpers) -> client work; each round
-  resets its optimizer. `seed` determines the noise image.
+  The memory before a round is the stacked phi of the client's helpers, with no
+  helpers in the first round. `build_work` is (phi of helpers) -> client work,
+  whose optimizer starts anew in each round. `seed` determines the noise image.
   """
   parts = fedmatch_networks.find_parts(classifier.trainable_names)
   probe_image = create_probe_image(classifier.image_shape, seed)
@@ -132,8 +132,8 @@ def predict(
 def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
   """The class that most models predict, int32 [batch]; in a tie, the lowest.
 
-  `logits` are the client's, float32 [batch, classes]; `helper_logits` are
-  float32 [helpers, batch, classes], possibly with no helper.
+  `logits` are the client's, float32 [batch, classes]. `helper_logits` are
+  float32 [helpers, batch, classes]; there may be no helpers.
   """
   all_logits = tf.concat([logits[tf.newaxis], helper_logits], axis=0)
   votes = tf.one_hot(tf.argmax(all_logits, axis=-1), logits.shape[-1])
@@ -141,7 +141,7 @@ def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
 
 
 def mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
-  """The mean of values, float32 [batch], where `is_counted`; 0 if nowhere."""
+  """The mean of the values where `is_counted`, float32 [batch] or 0."""
   counted = tf.cast(is_counted, values.dtype)
   return tf.math.divide_no_nan(
     tf.reduce_sum(values * counted), tf.reduce_sum(counted)
@@ -151,7 +151,7 @@ def mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
 class Helpers:
   """A `client_states.Memories` that stores clients' models and chooses helpers.
 
-  Files hold models and outputs. A run can resume after any of the last
+  Models and outputs are in files. A run can resume after any of the last
   `num_kept` rounds.
   """
 
@@ -190,7 +190,7 @@ class Helpers:
   def recall(
     self, held: tuple[()], round_num: int, cohort: Sequence[int]
   ) -> list[Any]:
-    """For each client of a cohort, the phi of its helpers, stacked."""
+    """The stacked phi of the helpers of each client in a cohort."""
     del held
     choices = [()] * len(cohort)
     if cohort and round_num % self._rounds_per_help == 0:
@@ -226,10 +226,11 @@ class Helpers:
 def choose_helpers(
   outputs: np.ndarray, clients: Sequence[int], num_helpers: int
 ) -> list[Sequence[int]]:
-  """Chooses the helpers with the nearest outputs, the nearest first.
+  """Chooses the helpers with the nearest outputs, in order of distance.
 
-  `outputs` are float [clients, classes], NaN for clients without a known model.
-  These clients, or all if at most `num_helpers` are known, get no helpers.
+  `outputs` are float [clients, classes], NaN for a client without a known
+  model. Such a client gets no helpers. No client gets helpers if at most
+  `num_helpers` models are known.
   """
   known = np.flatnonzero(np.all(np.isfinite(outputs), axis=1))
   if len(known) <= num_helpers:
@@ -240,7 +241,7 @@ def choose_helpers(
     if client not in known:
       choices.append(())
       continue
-    # The client itself may not come first: other outputs may be at distance 0.
+    # The client itself may not come first, if other outputs are at distance 0.
     _, nearest = tree.query(outputs[client], k=num_helpers + 1)
     others = [int(helper) for helper in known[nearest] if helper != client]
     choices.append(others[:num_helpers])

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated SGD of FixMatch: clients send gradients of one batch.
+"""Federated SGD with FixMatch's loss: clients send gradients of one batch.
 
     each round, with the server's and each client's next batch:
       server: gradient of CE(weak(labeled batch))
@@ -63,10 +63,10 @@ class FedSGD(gradient_steps.GradientSteps):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedSGDAsInSemiFL(system.System):
-  """The program of SemiFL's authors: a batch has images of several clients.
+  """Federated SGD as in SemiFL's Figure 2: batches mix images of clients.
 
-  The program made Figure 2, and is no longer in the authors' repository.
-  Clients would have to hand over their images: do not use this method.
+  The authors' program for Figure 2 is no longer in their repository. Clients
+  would have to hand over their images: do not use this method.
   """
 
   measures_pseudo_labels = True
@@ -118,7 +118,7 @@ class FedSGDAsInSemiFL(system.System):
     server_data: tf.data.Dataset,
     gathered: union_images.ClientImages,
   ) -> tuple[Any, functional.ModelWeights, Mapping[str, Any]]:
-    """Takes steps until every image of every client has been in a step.
+    """Takes steps until every image of every client has been used.
 
         S, U = a batch of the server, a batch of each client of a cohort
         loss = CE(weak(S)) + (CE(strong(U), labels) if any label is confident)
@@ -253,7 +253,7 @@ class FedSGDAsInSemiFL(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """The steps of a round if every step has a full cohort."""
+    """The number of steps of a round in which every step has a full cohort."""
     del num_labeled  # Each step has a batch of labeled images.
     batches = [
       math.ceil(size / self.client.client_batch_size) for size in client_sizes

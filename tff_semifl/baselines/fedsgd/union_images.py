@@ -86,8 +86,8 @@ def draw_cohort(
 ) -> tf.Tensor:
   """Draws the clients of a step uniformly among clients with a batch left.
 
-  `num_left`, int32 [clients], counts the batches left. Returns distinct indices
-  of clients, int32 [at most `clients_per_step`].
+  `num_left`, int32 [clients], is the number of unused batches. Returns distinct
+  indices of clients, int32 [at most `clients_per_step`].
   """
   values = tf.random.stateless_uniform(tf.shape(num_left), seed)
   # Values are at least 0, so that clients without a batch come last.
@@ -123,7 +123,7 @@ def select_own(
   num_images: tf.Tensor,
   dataset: tf.data.Dataset,
 ) -> pseudo_labels.GivenLabels:
-  """A client's pseudo-labels, with image numbers that start at 0."""
+  """A client's pseudo-labels, with indices into the client's own images."""
   own_id = pipelines.concatenate_chunks(dataset)['client_id']
   first = tf.reduce_sum(tf.boolean_mask(num_images, client_id < own_id))
   number = tf.reduce_sum(
@@ -139,7 +139,7 @@ def select_own(
 def summarize_clients(
   sums: tf.Tensor, given: pseudo_labels.GivenLabels, num_images: tf.Tensor
 ) -> Mapping[str, tf.Tensor]:
-  """Clients' metrics, from the sums of loss, correct predictions, examples."""
+  """Clients' metrics, from sums of loss, correct predictions and examples."""
   loss, num_correct, num_examples = tf.unstack(sums)
   ratio = client_work.Ratio
   num_confident = tf.math.count_nonzero(given.share > 0, dtype=tf.float32)

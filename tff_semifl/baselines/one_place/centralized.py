@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Supervised training in one place; a round is an epoch."""
+"""Supervised training in one place; each round is an epoch."""
 
 from collections.abc import Sequence
 import dataclasses

@@ -94,14 +94,14 @@ class FixMatch(pooled_method.PooledMethod):
   def unlabeled_loss(
     self, weak_logits: tf.Tensor, strong_logits: tf.Tensor, is_sure: tf.Tensor
   ) -> tf.Tensor:
-    """The loss of confident unlabeled images, divided by the number of all."""
+    """The loss of confident unlabeled images, averaged over all images."""
     labels = pseudo_labels.from_logits(weak_logits).labels
     return losses.cross_entropy(strong_logits, labels, is_sure)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UDA(FixMatch):
-  """UDA: soft labels of weak augmentations supervise strong augmentations."""
+  """UDA: soft labels from weak augmentation supervise strong augmentation."""
 
   def unlabeled_loss(
     self, weak_logits: tf.Tensor, strong_logits: tf.Tensor, is_sure: tf.Tensor

@@ -28,10 +28,10 @@ from tff_semifl.randomness import random_seeds
 def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
   """Exchanges part i of block 0 with part i of block i, for each i > 0.
 
-  Each of the n blocks is cut into n parts; all blocks have the same shape.
+  Each of the n blocks is cut into n parts. All blocks have the same shape.
   """
   number = len(blocks)
-  # If the split is uneven, later parts have one more row.
+  # If a block cannot be cut evenly, later parts have one more row.
   num_rows = tf.shape(blocks[0])[0]
   small = num_rows // number
   num_large = num_rows - small * number
@@ -67,9 +67,9 @@ def mix(
 ) -> Mixed:
   """Mixes all images with each other, and computes the student's logits.
 
-  Each forward pass has as many images as there are labeled images, interleaved
-  from labeled and unlabeled images. Images are uint8. `unlabeled_images` are
-  augmentations of the same images, which share their `guesses`, float32
+  Images are uint8. Each forward pass has as many images as there are labeled
+  images, interleaved from labeled and unlabeled images. `unlabeled_images` are
+  several augmentations of the same images, which share `guesses`, float32
   [unlabeled, classes].
   """
   images = tf.cast(
@@ -91,7 +91,7 @@ def mix(
     random_draws.fold_in(seed, 1),
     concentration=concentration,
   )
-  # The original image has at least half the weight.
+  # The original image has a weight of at least 1/2.
   own = tf.maximum(own, 1.0 - own)
 
   def mix_rows(rows):
@@ -133,7 +133,7 @@ class Mixing(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MixMatch(pooled_method.PooledMethod):
-  """MixMatch: mixup, with label guesses from two weak augmentations."""
+  """MixMatch: mixup, and labels guessed from two weak augmentations."""
 
   mixing: Mixing = Mixing(mixup_concentration=0.5)
   unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss(

@@ -3,8 +3,8 @@
 
 """Semi-supervised learning in one place: the baselines of SemiFL's Table 1.
 
-Defaults are from https://github.com/google-research/fixmatch. The student is
-the model in training, part of the server's state. The global model of the
+Defaults are from https://github.com/google-research/fixmatch. The student, the
+model in training, is part of the server's state. The global model of the
 process is a moving average of the student's weights.
 """
 
@@ -38,7 +38,7 @@ _MOST_DRAWS = 2**31 - 1
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Steps(settings.Settings):
-  """The number of steps, and the batch sizes."""
+  """The numbers of steps, and the batch sizes."""
 
   total_steps: int = settings.setting(
     2**20,
@@ -80,7 +80,7 @@ class Steps(settings.Settings):
 
   @property
   def num_unlabeled(self) -> int:
-    """The number of unlabeled images of a step."""
+    """The number of unlabeled images in a step."""
     return self.batch_size * self.unlabeled_ratio
 
 
@@ -179,7 +179,7 @@ class Pooled(system.System):
     context: federated_process.RoundContext,
     dataset: tf.data.Dataset,
   ) -> tuple[StudentState, functional.ModelWeights, Mapping[str, tf.Tensor]]:
-    """Takes the steps of a round; labeled images are also unlabeled images."""
+    """Takes the steps of a round; unlabeled batches include labeled images."""
     data, steps = pipelines.concatenate_chunks(dataset), self.steps
     labeled, unlabeled = _draw_indices(data, context, steps)
     shares = _class_shares(data['label'], ingredients.classifier.num_classes)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base of the methods in one place, and the argument of their losses."""
+"""The base class of methods in one place, and the argument of their losses."""
 
 import abc
 from collections.abc import Callable, Iterator
@@ -26,9 +26,9 @@ class PooledStepOutput(NamedTuple):
   """The result of a loss function for a step."""
 
   loss: tf.Tensor  # A float32 scalar.
-  # float32 [labeled, classes], for the student's accuracy.
+  # float32 [labeled, classes], with which the student's accuracy is computed.
   labeled_logits: tf.Tensor
-  # The method's memory after the step, with an unchanged structure.
+  # The method's memory after the step; its structure must not change.
   memory: Any = ()
 
 
@@ -45,10 +45,10 @@ class PooledStep:
   head: tuple[tf.Tensor, ...]  # The weights of the method's head.
   weak_augmentation: augmentation.Augmentation
   strong_augmentation: augmentation.Augmentation
-  class_shares: tf.Tensor  # float32 [classes], among all labels.
+  class_shares: tf.Tensor  # float32 [classes], among all known labels.
   unlabeled_ratio: int  # Unlabeled images for each labeled image.
   run_seed: tf.Tensor
-  num: tf.Tensor  # The number of the step in the whole run, int32, from 0.
+  num: tf.Tensor  # The index of the step in the whole run, int32.
   total_steps: int
   passes: Iterator[int] = dataclasses.field(default_factory=itertools.count)
 
@@ -73,13 +73,13 @@ class PooledStep:
     )
 
   def weak_images(self, key: int = 0) -> tf.Tensor:
-    """The unlabeled images, uint8; each key has its own weak augmentation."""
+    """Weakly augmented unlabeled images, uint8; each key has its own draws."""
     return self.weak_augmentation(
       self.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
   def strong_images(self, key: int = 0) -> tf.Tensor:
-    """The unlabeled images, uint8; each key has its own strong augmentation."""
+    """Strongly augmented unlabeled images, uint8; each key has own draws."""
     return self.strong_augmentation(
       self.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )
@@ -87,17 +87,17 @@ class PooledStep:
   def logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
     """The student's logits in training mode, float32 [batch, classes] each.
 
-    Images, uint8 or float32 in 0..255, form one batch.
+    All images, uint8 or float32 in 0..255, form one batch.
     """
     return self._pass(self.classifier.train_logits, self.student, parts)
 
   def teacher_logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """Like `logits`, by the averaged model and without gradient."""
+    """The averaged model's logits, without gradient; otherwise as `logits`."""
     found = self._pass(self.classifier.train_logits, self.teacher, parts)
     return [tf.stop_gradient(logits) for logits in found]
 
   def features(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """Like `logits`, but the inputs of the student's last, dense layer."""
+    """The inputs of the student's last, dense layer; otherwise as `logits`."""
     features = features_lib.require_features(self.classifier.features)
     return self._pass(features.train, self.student, parts)
 
@@ -115,14 +115,14 @@ class PooledStep:
 
 
 class PooledMethod(settings.Settings, abc.ABC):
-  """Base of the methods, each a loss on labeled and unlabeled images."""
+  """Base class of methods: a loss on labeled and unlabeled images."""
 
   # Whether the loss uses `strong_images`.
   uses_strong_augmentation: ClassVar[bool] = False
 
   @abc.abstractmethod
   def loss(self, step: PooledStep, memory: Any) -> PooledStepOutput:
-    """The loss of a step; `memory` comes from the previous step."""
+    """The loss of a step; `memory` is from the previous step."""
 
   def create_memory(self, classifier: functional.ImageClassifier) -> Any:
     """The method's memory before the first step, a structure of arrays."""
@@ -139,7 +139,7 @@ class PooledMethod(settings.Settings, abc.ABC):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UnlabeledLoss(settings.Settings):
-  """The weight of the loss of unlabeled images."""
+  """A constant weight of the loss of unlabeled images."""
 
   unlabeled_loss_weight: float = settings.setting(
     1.0, 'Weight of the loss of unlabeled images.', settings.AT_LEAST_0
@@ -148,7 +148,7 @@ class UnlabeledLoss(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RampedLoss(UnlabeledLoss):
-  """A weight of the loss of unlabeled images that rises in training."""
+  """A weight of the loss of unlabeled images that rises during training."""
 
   ramp_up_share: float = settings.setting(
     0.4,

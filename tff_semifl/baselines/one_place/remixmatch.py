@@ -28,16 +28,16 @@ from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 
 NUM_ROTATIONS = 4
-# The mean prediction of this number of batches is aligned with the labels.
+# The number of batches whose mean prediction is aligned with the labels.
 ALIGNED_BATCHES = 128
-# The weights of losses: for mixed unlabeled images, for strongly augmented
-# images without mixup, and for rotations.
+# The weights of three losses: of mixed unlabeled images, of strongly augmented
+# images without mixup, and of rotations.
 _MIXED_WEIGHT, _STRONG_WEIGHT, _ROTATION_WEIGHT = 1.5, 0.5, 0.5
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReMixMatch(pooled_method.PooledMethod):
-  """ReMixMatch: distribution alignment, augmentation anchoring, rotations."""
+  """Distribution alignment, augmentation anchoring, and a rotation loss."""
 
   uses_strong_augmentation = True
 
@@ -116,7 +116,7 @@ class ReMixMatch(pooled_method.PooledMethod):
 def _rotation_loss(
   step: pooled_method.PooledStep, views: tf.Tensor
 ) -> tf.Tensor:
-  """The cross-entropy of predicting the images' rotations."""
+  """The cross-entropy of predicting the rotations of images."""
   rotated, num_turns = rotate(views)
   (features,) = step.features(rotated)
   kernel, bias = step.head

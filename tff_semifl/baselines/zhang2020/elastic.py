@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Elastic averaging: clients with models of their own, tied to an anchor.
+"""Elastic averaging: each client has its own model, tied to a shared anchor.
 
 Table 4 of Zhang et al. compares their systems with EASGD and overlap SGD. All
 clients have labels; the server has no images and does not train.
 
-    each round, with z for the center variable and x for a client's own model:
+    each round, with z for the anchor and x for a client's own model:
       x = train(x)
       EASGD:       z, x = z + a sum(x - z), x + a (z - x)
       overlap SGD: z, x = z + momentum step to the mean of x, x + a (z - x)
@@ -40,21 +40,21 @@ from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.privacy import aggregators
 
-# The pull (alpha) and the momentum of the anchor in Table 4 of Zhang et al.
+# The pull a, and the momentum of the anchor, in Table 4 of Zhang et al.
 _PULL, _MOMENTUM = 0.6, 0.7
 
 
 class _Anchor(NamedTuple):
-  """How clients are tied to the anchor, and how the anchor moves."""
+  """How clients are pulled to the anchor, and how the anchor moves."""
 
-  pull: float  # The fraction of the distance by which clients move to it.
-  aggregator: tff.aggregators.AggregationFactory  # Aggregates updates.
+  pull: float  # A client moves by this fraction of the distance.
+  aggregator: tff.aggregators.AggregationFactory  # The aggregation of updates.
   optimizer: tff.learning.optimizers.Optimizer
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Elastic(zhang2020.ManyShortRounds):
-  """Base of EASGD and OverlapSGD."""
+  """Base class of EASGD and OverlapSGD."""
 
   labels = system.Labels.AT_CLIENTS
   uses_strong_views = False
@@ -103,7 +103,7 @@ class _Elastic(zhang2020.ManyShortRounds):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EASGD(_Elastic):
-  """EASGD: clients and the center variable move toward each other."""
+  """EASGD: clients and the anchor move toward each other."""
 
   def build_anchor(self) -> _Anchor:
     pull = 0.9 / max(self.cohorts.filled_size, 1)
@@ -116,13 +116,13 @@ class EASGD(_Elastic):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OverlapSGD(_Elastic):
-  """Overlap local SGD: clients do not wait for a round's average."""
+  """Overlap local SGD: clients train on while models are averaged."""
 
   def build_anchor(self) -> _Anchor:
     return _Anchor(
       _PULL,
       aggregators.Mean().build(),
-      # After the pull, this fraction of an update z - x is left.
+      # The fraction of an update z - x that is left after the pull.
       tff.learning.optimizers.build_sgdm(1.0 - _PULL, momentum=_MOMENTUM),
     )
 
@@ -144,8 +144,8 @@ def build_elastic_work(
   """Builds client work in which each client trains its own model x.
 
   The update is z - x, with the anchor z, and the client's next model is x +
-  pull (z - x). A client that is rejected or has no images has an update of zero
-  and keeps its memory.
+  pull (z - x). A client without images, or whose update is rejected, sends an
+  update of zero and keeps its memory.
   """
   classifier, optimizer = steps.classifier, steps.optimizer
   kernel_index = client_work.find_classifier_kernel(classifier)

@@ -30,7 +30,7 @@ from tff_semifl.models import functional
 
 
 class SlotMemory(NamedTuple):
-  """The memory of a numbered slot, whichever client takes the slot."""
+  """The memory of a numbered slot, independent of the client in the slot."""
 
   slot: Any
   client: Any
@@ -67,8 +67,8 @@ def group_round(
   """A round of a server and groups of clients.
 
   With n slots in each group, the client of slot s belongs to group i = s // n
-  and starts from the group's model w_avg,i, the aggregator's state. The
-  server's replica for the group starts from the global model w_avg. After
+  and starts from the group's model w_avg,i, which the aggregator's state holds.
+  For each group, the server trains a replica from the global model w_avg. After
   training, the replica has weights w_s,i and client k has weights w_k; n_i
   clients of the group have an update:
 
@@ -115,8 +115,8 @@ def group_round(
   sums = tff.federated_sum(
     composition.run(hand_in, result.update, result.update_weight, memories)
   )
-  # The server trains a replica of the global model for each group, which is
-  # averaged with the clients of the group.
+  # The server trains a replica of the global model for each group. The replica
+  # is averaged with the group's clients.
   served = p.server(state, state.global_model_weights, context, server_data)
   group_weights, weights = composition.run(
     average, state.aggregator, sums, served.weights
@@ -194,7 +194,7 @@ def build_replicated_server_work(
   Each replica has its own order of images, augmentation, dropout and momentum.
   States and weights are stacked along the first dimension. Non-trainable
   weights are the running statistics of the first replica, if its optimizer
-  tracks them.
+  tracks any.
   """
 
   def initialize():
@@ -223,7 +223,7 @@ def _train_replicas(
   """Trains the replicas one after the other."""
   data, optimizer = pipelines.concatenate_chunks(dataset), steps.optimizer
 
-  # No Python control flow depends on a tensor.
+  # AutoGraph is not needed: no Python control flow depends on a tensor.
   @tf.autograph.experimental.do_not_convert
   def train_replica(replica_and_state):
     replica, state = replica_and_state
@@ -239,7 +239,7 @@ def _train_replicas(
     )
 
   scalar = tf.TensorSpec([], tf.float32)
-  # One replica after the other, to save memory of the device.
+  # One replica at a time, to save memory of the device.
   trained = tf.map_fn(
     train_replica,
     (tf.range(num_replicas), states),

@@ -4,7 +4,7 @@
 """Training for a fixed number of steps per round (Zhang et al., eq. 2 to 4).
 
 Server and clients take the same number of steps, however many images they have.
-Each pass over the images has a new order; a round starts a new pass.
+Images are shuffled anew in each epoch; each round starts a new epoch.
 """
 
 from collections.abc import Callable, Mapping
@@ -92,7 +92,7 @@ class LocalSteps:
       optimizer=self.optimizer,
       num_epochs=1,
       batch_size=batch_size,
-      # Augmentation of all images of a round in large batches is faster.
+      # Augmenting all images of a round in large batches is faster.
       epoch_data_fn=lambda _, now: (
         rows_lib.Rows(views_fn(indices)),
         now.state,
@@ -109,8 +109,9 @@ class LocalSteps:
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """The indices of the images of a round, and the batch size.
 
-    Each pass drops an incomplete last batch. A node with fewer images than a
-    batch uses all of them in each step; in the authors' code it takes no step.
+    Each pass over the images drops an incomplete last batch. A node with fewer
+    images than a batch uses all of its images in each step; in the authors'
+    code such a node takes no step.
     """
     batch_size = tf.clip_by_value(num_images, 1, self.batch_size)
     batches_per_pass = tf.maximum(num_images // batch_size, 1)
@@ -140,7 +141,7 @@ class StepModel:
   classifier: functional.ImageClassifier
   weights: functional.ModelWeights
   dropout_seed: tf.Tensor
-  images: tf.Tensor | None = None  # Last images passed in training mode.
+  images: tf.Tensor | None = None  # The images last passed in training mode.
 
   def train_logits(self, images: tf.Tensor) -> tf.Tensor:
     """Logits of uint8 images in training mode, float32 [batch, classes]."""
@@ -213,7 +214,7 @@ def train_on_pseudo_labels(
   data: Mapping[str, tf.Tensor],
   optimizer_state: Any,
 ) -> client_work.LocalTraining:
-  """A client's training, with new pseudo-labels in each step.
+  """A client's local training, with new pseudo-labels in each step.
 
   Clients without confident images also have an update, because momentum and
   weight decay change the weights. `views_fn` is (images, node) -> augmented

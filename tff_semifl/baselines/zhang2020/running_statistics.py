@@ -5,9 +5,9 @@
 
 In an ablation Zhang et al. average only trainable parameters. Each node (a slot
 of clients, or a replica of the server) keeps running averages of its batch
-statistics, in the state of its optimizer. An update with momentum m moves a
-running average by m times its distance from the batch statistic: a gradient
-step on half the squared distance.
+statistics in the state of its optimizer. An update with momentum m moves a
+running average by m times its distance from the batch statistic. This equals a
+gradient step on half the squared distance.
 """
 
 import collections
@@ -81,8 +81,8 @@ def track(
 ) -> tff.learning.optimizers.Optimizer:
   """An optimizer that also updates running averages, if the model has any.
 
-  Its weights are the trainable weights, then the running averages; the
-  gradients of averages come from `pull`.
+  Its weights are the trainable weights, then the running averages. `pull` gives
+  the gradients of running averages.
   """
   if classifier.batch_moments is None:
     return optimizer

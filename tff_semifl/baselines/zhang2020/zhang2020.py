@@ -40,13 +40,14 @@ from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 from tff_semifl.randomness import random_seeds
 
-# Steps of the paper's epoch: 65,536 images in batches of 64, for all data sets.
+# Steps of an epoch as the paper counts: 65,536 images in batches of 64, for all
+# data sets.
 _STEPS_PER_EPOCH = 1024
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WarmUpAndCosine(training_settings.Rounds):
-  """A learning rate that rises linearly, then follows a cosine (eq. 10)."""
+  """A learning rate that rises linearly, then decays as a cosine (eq. 10)."""
 
   # The schedule's length does not depend on the number of rounds.
   of_any_number = True
@@ -113,7 +114,7 @@ class ManyShortRounds(system.System):
   batch_size: int = settings.setting(
     64, 'Images in a step of server or client, B.', settings.AT_LEAST_1
   )
-  # As in the authors' code, without clipping; each slot has its own momentum.
+  # No clipping, as in the authors' code; each slot has its own momentum.
   optimizer: training_settings.Nesterov = training_settings.Nesterov(
     weight_decay=1e-4
   )
@@ -150,7 +151,7 @@ class ManyShortRounds(system.System):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _GroupAveraging(ManyShortRounds):
-  """Base of the systems of Zhang et al., which average models in groups."""
+  """Base class of Zhang et al.'s systems, which average models in groups."""
 
   # Batch normalization statistics are running averages.
   chooses_statistics = False
@@ -244,7 +245,7 @@ class ConsistencyAveraging(_GroupAveraging):
       )
 
     def logits(model, batch):
-      # One forward pass, so that both augmentations are normalized together.
+      # One forward pass, which normalizes both augmentations together.
       return tf.split(model.train_logits(tf.concat(batch, axis=0)), 2)
 
     return functools.partial(

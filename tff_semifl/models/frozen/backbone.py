@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from tff_semifl.data import pixels
 
-# Larger batches are no faster on CPUs, and this size keeps a GPU busy.
+# Larger batches are no faster on CPUs; batches of this size keep a GPU busy.
 BATCH_SIZE = 32
 
 
@@ -27,8 +27,8 @@ BATCH_SIZE = 32
 class Preparation:
   """Resizes images to the network's input, and scales their pixels.
 
-  `scale` scales float32 [batch, height, width, 3] in 0..255. `scaling` is its
-  name, such as '(x - 127) / 128', and part of the key of cached features.
+  `scale` scales float32 [batch, height, width, 3] in 0..255. `scaling` names
+  this function, such as '(x - 127) / 128', in the key of cached features.
   """
 
   image_size: tuple[int, int]
@@ -49,20 +49,20 @@ class Preparation:
 
   @property
   def description(self) -> str:
-    """A line of text, different for preparations with different results."""
+    """A line of text that distinguishes preparations with different results."""
     height, width = self.image_size
     return f'cover {height}x{width}, bilinear, antialiased; {self.scaling}'
 
 
 def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
-  """Like `pixels.scale_and_crop`, with fewer operations if possible."""
+  """Resizes like `pixels.scale_and_crop`, with fewer operations if possible."""
   height, width = images.shape[1:3]
   if height is None or width is None:
     raise ValueError(f'found images of shape {images.shape}; give one size')
   if (height, width) == image_size:
     return tf.cast(images, tf.float32)
   # If nothing is cropped or shrunk, plain bilinear resizing, which TFLite
-  # supports, gives equal results.
+  # supports, gives the same result.
   if height * image_size[1] == width * image_size[0] and height < image_size[0]:
     return tf.image.resize(tf.cast(images, tf.float32), image_size)
   return pixels.scale_and_crop(images, *image_size)
@@ -112,7 +112,7 @@ class Backbone:
     """
     found = hashlib.sha256()
     facts = [self.preparation.description, *_describe(self.network)]
-    # The name of a type, because `repr` may contain an address in memory.
+    # The name of the type, because `repr` may contain a memory address.
     text = json.dumps(facts, sort_keys=True, default=lambda v: type(v).__name__)
     found.update(text.encode())
     for array in self.network.get_weights():
@@ -147,7 +147,7 @@ class Backbone:
 
 
 def import_keras_cv() -> types.ModuleType:
-  """Imports KerasCV, which takes seconds, and hides the line that it prints."""
+  """Imports KerasCV, and hides the line that KerasCV prints on import."""
   with contextlib.redirect_stdout(io.StringIO()):
     return importlib.import_module('keras_cv')
 
@@ -156,7 +156,7 @@ def _pool(
   name: str, network: tf.keras.Model, image_size: tuple[int, int]
 ) -> tf.keras.Model:
   """Checks a network's shapes, and averages feature maps over pixels."""
-  # Subclassed models lack these attributes or their values.
+  # Subclassed models may lack these attributes.
   input_shape = getattr(network, 'input_shape', None)
   output_shape = getattr(network, 'output_shape', None)
   problem = None

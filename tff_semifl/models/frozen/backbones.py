@@ -15,11 +15,11 @@ import tensorflow as tf
 from tff_semifl.models.frozen import backbone as backbone_lib
 from tff_semifl.models.frozen import efficientnet_lite
 
-# The size at which most networks are pretrained.
+# The pixels per side at which most networks are pretrained.
 DEFAULT_SIZE = (224, 224)
 SUFFIX = '.keras'
-# Packages whose classes and functions only build layers: Keras imports modules
-# that a file names, and calls their classes and functions.
+# Packages whose classes and functions only build layers. Keras imports the
+# modules that a file names, and calls their classes and functions.
 _PACKAGES = frozenset(
   {'builtins', 'keras', 'keras_cv', 'tensorflow', 'tf_keras', 'tff_semifl'}
 )
@@ -70,7 +70,7 @@ def load_keras_file(
 
   The model takes pixels in 0..255; a network for another range of pixels needs
   a `Rescaling` layer first. Keras' safe mode is on: no lambdas, and only layers
-  of Keras, KerasCV and this package. The default of `image_size` is the model's
+  of Keras, KerasCV and this package. `image_size` is by default the model's
   size, or 224x224 if the model takes any size.
   """
   network = _load_keras_file(path)
@@ -92,13 +92,12 @@ def load_keras_file(
 
 def _load_keras_file(path: pathlib.Path) -> tf.keras.Model:
   try:
-    # Keras would load other files as one of its older formats, which may run
-    # code.
+    # Keras would read other files in an older format, which may run code.
     if path.suffix != SUFFIX or not zipfile.is_zipfile(path):
       raise ValueError(f'it is missing or no {SUFFIX} file of Keras')
     with zipfile.ZipFile(path) as archive:
       check_modules(json.loads(archive.read('config.json')))
-    # Registers KerasCV's layers, which the file may name.
+    # Registers KerasCV's layers, which the file may use.
     backbone_lib.import_keras_cv()
     return tf.keras.models.load_model(path, compile=False, safe_mode=True)
   # Keras raises errors of many types for damaged files.
@@ -114,7 +113,7 @@ def _reason(error: Exception) -> str:
 
 
 def check_modules(config: Any) -> None:
-  """Raises `ValueError` for a configuration with code of other packages."""
+  """Raises `ValueError` if a configuration uses code of other packages."""
   if isinstance(config, list):
     for each in config:
       check_modules(each)
@@ -134,7 +133,7 @@ def load(
   """Loads a pretrained backbone.
 
   Images are resized to `image_size`, height and width; by default to 224x224,
-  or to the size of a `.keras` file. Time grows with the number of pixels.
+  or to the input size of a `.keras` file. Time grows with the number of pixels.
   """
   if name.endswith(SUFFIX):
     return load_keras_file(pathlib.Path(name), image_size)

@@ -124,15 +124,15 @@ def create(image_size: tuple[int, int]) -> tf.keras.Model:
     stackwise_strides=[1, 2, 2, 2, 1, 2, 1],
     input_shape=(*image_size, 3),
   )
-  # KerasCV's class warns when TensorFlow looks at its attributes.
+  # KerasCV's class warns when TensorFlow reads its attributes.
   return tf.keras.Model(backbone.inputs, backbone.outputs[0])
 
 
 def assign(network: tf.keras.Model, tensors: Mapping[str, np.ndarray]) -> None:
   """Assigns PyTorch's weights to a network from `create`.
 
-  Both have the same layers in the same order; batch normalization has gamma,
-  beta, mean and variance.
+  Both networks have the same layers in the same order. Batch normalization has
+  gamma, beta, mean and variance.
   """
   remaining = iter(
     tensor for name, tensor in tensors.items() if 'num_batches' not in name
@@ -144,7 +144,7 @@ def assign(network: tf.keras.Model, tensors: Mapping[str, np.ndarray]) -> None:
 
 
 def _to_keras(layer: tf.keras.layers.Layer, tensor: np.ndarray) -> np.ndarray:
-  """Converts [channels] or [outputs, inputs, height, width] to Keras's axes."""
+  """Transposes [channels] or [outputs, inputs, height, width] for Keras."""
   if tensor.ndim < 4:
     return tensor
   # PyTorch stores the channels of a depthwise convolution as outputs, Keras as

@@ -4,10 +4,10 @@
 """A cache of features on disk.
 
 Each pair of images and backbone has a folder, named by a digest of images,
-weights and preparation. The folder gets a file for each 512 images as soon as
-their features are computed: `00000.npz`, `00001.npz`, each with the array
-`features`, float32 [images, feature_dimension]. Such a file is a zip archive,
-whose checksum shows damage. Any file may be removed at any time.
+weights and preparation. After each 512 images, a file with their features is
+added: `00000.npz`, `00001.npz`, and so on, each with the array `features`,
+float32 [images, feature_dimension]. Each file is a zip archive, whose checksum
+reveals damage. Any file may be removed at any time.
 """
 
 from collections.abc import Callable
@@ -26,10 +26,10 @@ from tff_semifl.models.frozen import backbone as backbone_lib
 
 # The version of the format, part of the key.
 _FORMAT = 3
-# Images per file; a killed process loses at most the features of one file.
+# Images per file; a killed process loses the features of at most one file.
 _CHUNK = 16 * backbone_lib.BATCH_SIZE
 
-# Folders whose features this process has computed, and has reported.
+# Folders whose features this process has computed and reported.
 _COMPUTED = set[pathlib.Path]()
 
 Say = Callable[[str], None]
@@ -49,11 +49,11 @@ def compute(
   *,
   quiet: bool = False,
 ) -> np.ndarray:
-  """The features of all images; computes the features that the cache lacks.
+  """The features of all images; computes features that the cache lacks.
 
-  Several programs may share a folder. Nothing is written if the folder has all
-  features. Maps uint8 [images, height, width, 1 or 3] in 0..255 to float32
-  [images, feature_dimension]. `quiet` hides the progress bar.
+  Several programs may share a folder. Nothing is written if the cache has all
+  features. Images are uint8 [images, height, width, 1 or 3]; the result is
+  float32 [images, feature_dimension]. `quiet` hides the progress bar.
   """
   if images.dtype != np.uint8 or len(images.shape) != 4 or not len(images):
     raise ValueError(
@@ -77,7 +77,7 @@ def compute(
     tqdm.tqdm(None, 'features', len(images), disable=hides) as bar,
     durable_files.naming(folder, 'with this mended, the same command goes on'),
   ):
-    # Only the user may read the folder: features reveal much of photos.
+    # Only the user may read the folder, because features reveal much of photos.
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     own.mkdir(mode=0o700, exist_ok=True)
     for number, start in enumerate(range(0, len(images), _CHUNK)):
@@ -93,7 +93,7 @@ def compute(
 
 
 def _find_key(backbone: backbone_lib.Backbone, images: sources.Images) -> str:
-  """The name of the features' folder; reads all images to compute it."""
+  """The name of the folder for these features; reads all images."""
   found = hashlib.sha256(repr(tuple(map(int, images.shape))).encode())
   for start in range(0, len(images), _CHUNK):
     chunk = np.asarray(images[start : start + _CHUNK])
@@ -105,7 +105,7 @@ def _find_key(backbone: backbone_lib.Backbone, images: sources.Images) -> str:
 def _read(
   own: pathlib.Path, backbone: backbone_lib.Backbone, num_images: int, say: Say
 ) -> dict[int, np.ndarray]:
-  """The features of each chunk whose file is intact, by chunk number."""
+  """The features of each chunk with an intact file, by chunk number."""
   found = {}
   for number, start in enumerate(range(0, num_images, _CHUNK)):
     path = own / f'{number:05}.npz'
@@ -126,7 +126,8 @@ def _read(
 
 def _save(path: pathlib.Path, features: np.ndarray) -> None:
   """Writes a file atomically: complete or absent, even after a power cut."""
-  # In a temporary folder, because other programs may compute the same features.
+  # In a temporary folder, because another program may compute the same
+  # features.
   with tempfile.TemporaryDirectory(dir=path.parent) as folder:
     unfinished = pathlib.Path(folder) / path.name
     with durable_files.replacing(unfinished) as file:

@@ -26,7 +26,7 @@ from tff_semifl.runtime.ray import values as ray_values
 # Ray answers requests of this group while other requests run.
 _HEALTH = 'health'
 CONCURRENCY_GROUPS = {_HEALTH: 1}
-# An actor first imports TensorFlow, on a machine that may be busy.
+# An actor first imports TensorFlow, which takes long on a busy machine.
 _START_SECONDS = 300
 _SLOW_START_SECONDS = 60
 # Ray queues an actor until its resources are free.
@@ -51,7 +51,7 @@ class Actor:
         threads_per_operation
       )
     for gpu in tf.config.list_physical_devices('GPU'):
-      # Other actors may share the GPU.
+      # The GPU may be shared with other actors.
       tf.config.experimental.set_memory_growth(gpu, True)
     # The first visible GPU is the one that Ray assigned to this actor.
     self._pool = cohorts.ClientPool(max_concurrent_clients=1)
@@ -62,13 +62,13 @@ class Actor:
 
   @ray.method(concurrency_group=_HEALTH)
   def ping(self) -> None:
-    """Returns at once, to show that the actor is alive."""
+    """Returns at once, which shows that the actor is alive."""
 
   @ray.method(concurrency_group=_HEALTH)
   def describe(
     self,
   ) -> tuple[int, str, ray_site.Description | None]:
-    """The process id, the versions, and the site (None if at no site)."""
+    """The process id, the versions, and the site (None if not at a site)."""
     site = None if self._site is None else self._site.description
     return os.getpid(), name_software(), site
 
@@ -81,9 +81,10 @@ class Actor:
   ) -> list[Any]:
     """Runs a program, and returns its encoded outputs.
 
-    `content` is a reference to the program's content, fetched if `key` is new.
-    `shared` has, for each input, a list with the encoded value if all clients
-    share the value; otherwise an empty list. `own` has the other values.
+    `content` is a reference to the program's content, which is fetched if `key`
+    is new. `shared` has a list for each input: the encoded value if all clients
+    share the value, otherwise nothing. `own` has the values that are not
+    shared.
     """
     evaluate, output_types = self._program(key, content)
     if self._site is not None:
@@ -125,7 +126,7 @@ class RemoteActor:
   """A handle to an actor, with the state of its tasks and requests."""
 
   def __init__(self, handle: ray.actor.ActorHandle, node: Mapping[str, Any]):
-    """Asks an actor, which may not have started yet, to describe itself."""
+    """Asks an actor to describe itself; the actor may not have started yet."""
     self.handle = handle
     self.node_id = node['NodeID']
     self.site = ray_options.site_of(node)
@@ -135,14 +136,14 @@ class RemoteActor:
     self.is_ready = False
     # Whether a slow start was logged.
     self.is_slow = False
-    # The index and the result reference of the current task, and its start.
+    # The index, the result reference and the start time of the current task.
     self.task: tuple[int, ray.ObjectRef] | None = None
     self.started = time.monotonic()
-    # The pending request about the actor's state; None if it was answered.
+    # The pending request about the actor's state; None if answered.
     self.question = handle.describe.remote()
-    # The time of the last event: a task, request or answer.
+    # The time of the last event: a task, a request or an answer.
     self.turned = self.started
-    # The reason if the actor is lost.
+    # Why the actor is lost; None if it is not.
     self.error = None
 
   def references(self) -> list[ray.ObjectRef]:
@@ -167,15 +168,15 @@ class RemoteActor:
       self.error = error.cause
       raise LostError from error
     except ray.exceptions.RayError as error:
-      # The actor, its machine, its memory or the result was lost: another actor
-      # can repeat the task.
+      # If the actor, its machine, its memory or the result is lost, another
+      # actor can repeat the task.
       self.error = first_reason(error)
       raise LostError from error
 
   def find_loss(
     self, silence_seconds: float, client_seconds: float | None
   ) -> str | None:
-    """The reason if the actor is lost, else None; pings a silent actor."""
+    """Why the actor is lost, or None; pings a silent actor."""
     if self.error is not None:
       return str(self.error)
     now = time.monotonic()
@@ -198,7 +199,7 @@ class RemoteActor:
 
 
 def first_reason(error: Exception) -> str:
-  """The line with the reason in a long error message of Ray."""
+  """The line with the reason, from a long error message of Ray."""
   lines = [line.strip() for line in str(error).strip().splitlines()]
   because = [line for line in lines if 'because' in line]
   return (because or lines or [type(error).__name__])[0]

@@ -24,12 +24,12 @@ from tff_semifl.runtime.ray import actor as ray_actor
 from tff_semifl.runtime.ray import options as ray_options
 from tff_semifl.runtime.ray import site as ray_site
 
-# The maximum wait for results before timeouts are checked.
+# The maximum wait for results between checks of timeouts.
 _TICK_SECONDS = 0.5
 # The interval at which machines are listed.
 _LOOK_SECONDS = 2
 _MAX_FAILED_STARTS = 3
-# A task that ran in this number of lost actors is probably the cause.
+# A task during which this many actors were lost is probably the cause.
 _MAX_LOSSES = 3
 # The maximum number of results per actor that wait for an earlier result.
 _WINDOW = 4
@@ -54,7 +54,7 @@ class ActorPool:
     federation = options.federation
     others = '' if federation is None else ' but those of sites'
     self._why_lost = f'no machine{others} has CPUs or GPUs for an actor'
-    # The reason why sites have no actor.
+    # The reason why a site has no actor, by site.
     self._why_away = 'they are not in the cluster'
     self._looked: float = -_LOOK_SECONDS
     self._is_closed = False
@@ -193,7 +193,7 @@ class ActorPool:
       logging.warning('%s has joined', actor.name)
 
   def _find_lost(self):
-    """Lost actors, each with the reason; pings silent actors."""
+    """The lost actors, each with the reason; pings silent actors."""
     silence, limit = self._options.silence_seconds, self._options.client_seconds
     losses = [(each, each.find_loss(silence, limit)) for each in self._actors]
     return [(actor, why) for actor, why in losses if why is not None]
@@ -223,14 +223,15 @@ class ActorPool:
     self._looked = now
     machines = {each['NodeID']: each for each in _machines()}
     if self._own_machine not in machines:
-      # Otherwise Ray would end this process without a message.
+      # Without this check, Ray would end this process without a message.
       raise errors.WorkerError('the machine of this program left the cluster')
     for actor in self._actors:
       if actor.node_id not in machines and actor.task is None:
         actor.error = 'its machine left the cluster'
     counts = collections.Counter(each.node_id for each in self._actors)
     placed = ray_options.place(
-      # Machines with actors come first, so that `max_actors` keeps these.
+      # Machines with actors come first, so that `max_actors` keeps their
+      # actors.
       sorted(
         (
           machine

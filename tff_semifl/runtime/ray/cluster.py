@@ -24,9 +24,10 @@ _CONNECT_SECONDS = 10
 
 @contextlib.contextmanager
 def connection(address: str | None) -> Iterator[None]:
-  """Connects this process to a cluster, unless it is connected already.
+  """Connects this process to a cluster, unless already connected.
 
-  Without an address, starts a local cluster, which ends with the `with` block.
+  Without an address, a local cluster is started, which ends with the `with`
+  block.
   """
   if ray.is_initialized():
     yield
@@ -36,20 +37,20 @@ def connection(address: str | None) -> Iterator[None]:
       check_address(address)
       options = {'address': address}
     else:
-      # The folder protects sockets and logs from other users.
+      # The folder's permissions protect sockets and logs from other users.
       folder = stack.enter_context(tempfile.TemporaryDirectory(prefix='ray_'))
       options = {
         'address': 'local',
         'num_cpus': len(os.sched_getaffinity(0)),
         'include_dashboard': False,
-        # The cluster listens only on this interface.
+        # The cluster accepts connections only on this interface.
         '_node_ip_address': _LOOPBACK,
         '_temp_dir': folder,
       }
     stack.callback(ray.shutdown)
     try:
       with _own_handler(signal.SIGTERM), warnings.catch_warnings():
-        # Ray warns of later changes to its handling of GPUs.
+        # Ray warns of future changes to its handling of GPUs.
         warnings.simplefilter('ignore', FutureWarning)
         ray.init(
           log_to_driver=False,
@@ -93,7 +94,7 @@ def max_kept_bytes() -> int:
 
 @contextlib.contextmanager
 def _own_handler(number: int) -> Iterator[None]:
-  """Restores the handler of a signal, which Ray replaces."""
+  """Restores a signal handler that Ray replaces."""
   if threading.current_thread() is not threading.main_thread():
     yield
     return

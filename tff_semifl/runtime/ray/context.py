@@ -6,9 +6,9 @@
 computation --stages--> steps of this process, and programs
   --Runner--> tasks --actor_pool--> actors, on all machines
 
-Ray's object store transfers each object once to each machine. Programs and the
-contents of datasets stay in the object store while they are in use; values that
-all clients share stay for one round.
+Ray's object store transfers each object to each machine once. Programs and the
+contents of datasets stay in the object store while in use; values that all
+clients share stay for one round.
 """
 
 import collections
@@ -44,7 +44,7 @@ class Runner:
     self.pool = pool
     self._contents = _Contents(max_bytes)
     self._lock = threading.Lock()
-    # Bytes put into the object store or sent to actors, by kind.
+    # The bytes put into the object store or sent to actors, by kind.
     self.sent = collections.Counter()
 
   def run(
@@ -67,7 +67,8 @@ class Runner:
           raise errors.WorkerError(f'Ray has failed: {reason}') from error
 
   def _run(self, program, inputs, cohort, clients):
-    # In a list: Ray would send a bare reference's content with each task.
+    # In a list, because Ray would send a bare reference's content with each
+    # task.
     content = [self._put('programs', program.content)]
     typed = list(zip(inputs, program.input_types, strict=True))
     common = ray.put(
@@ -157,8 +158,9 @@ class _Contents:
 class RayContext(in_process.InProcessContext):
   """Runs clients on actors, and everything else in this process.
 
-  Results equal those of `InProcessContext` to the last bit, if processors and
-  threads per operation are the same: both aggregate in the same order.
+  Results are bitwise equal to the results of `InProcessContext` if processors
+  and threads per operation are the same, because both aggregate in the same
+  order.
   """
 
   def __init__(self, runner: Runner, *, default_num_clients: int = 0):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hashes of programs, the same in all processes."""
+"""Hashes of programs that are the same in all processes."""
 
 from collections.abc import Iterator
 import hashlib
@@ -101,7 +101,7 @@ class _Hasher:
       self._rename_attributes(attributes.attr)
     for each in signature.input_arg:
       each.ClearField('name')
-    # Only nodes that call a function as an op name its results.
+    # Names of results matter only if a node calls the function as an operation.
     if signature.name not in self._ops:
       for each in signature.output_arg:
         each.ClearField('name')

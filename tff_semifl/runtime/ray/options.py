@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
 
-# The prefix of the Ray resource of a site's machine; the site's name follows.
+# The prefix of the Ray resource of a site's machine, before the site's name.
 SITE_RESOURCE = 'tff_semifl_site:'
 
 
@@ -57,8 +57,8 @@ def check_installed() -> None:
 def prepare(*, is_local: bool) -> None:
   """Sets environment variables of Ray that are not set yet.
 
-  A local cluster accepts only requests with its token, because any user of this
-  machine can reach its ports. Ray reads the token at import.
+  A local cluster requires a token with each request, because any user of this
+  machine can reach its ports. Ray reads the token on import.
   """
   check_installed()
   # By default Ray sends usage statistics to its makers.

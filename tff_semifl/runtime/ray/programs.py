@@ -3,10 +3,10 @@
 
 """Programs: steps of a computation as a function for another process.
 
-Steps at clients become steps of one client: a map becomes a call, a zip becomes
-a struct. Values that the steps take from elsewhere in the computation become
-inputs of the program. Each stage of a computation (`stages`) with client steps
-has one program, which runs for each client.
+A program is for one client: a map over clients becomes a call, and a zip of
+client values becomes a struct. Values that the steps take from the rest of the
+computation become inputs of the program. Each stage of a computation (`stages`)
+with client steps has one program, which runs for each client.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -124,7 +124,7 @@ def _call(compiled):
 
 
 def _takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
-  """Whether a step of the server runs TensorFlow code that takes a dataset."""
+  """Whether a step at the server runs TensorFlow code that takes a dataset."""
   return private_api.tree_analysis.contains(
     step,
     lambda block: isinstance(block, tff.framework.CompiledComputation)
@@ -160,7 +160,7 @@ def build_program(
       ),
     ),
   )
-  # An unsupported function fails here instead of in another process.
+  # An unsupported function fails here rather than in another process.
   interpreter.build_evaluate(function, cache)
   if function_graphs.calls_python(function):
     raise errors.NotPortableError(
@@ -194,7 +194,7 @@ class _Rewriter:
 
   def __init__(self, steps: Mapping[str, tff.Type]):
     self._steps = steps
-    # The blocks outside of the steps that the steps use, by TFF notation.
+    # The blocks that steps use from outside of the steps, by TFF notation.
     self.inputs: dict[str, tff.framework.ComputationBuildingBlock] = {}
 
   def rewrite_step(self, step: tff.framework.ComputationBuildingBlock) -> Any:

@@ -28,7 +28,7 @@ _IMAGE_RANK = 3
 
 
 class Description(NamedTuple):
-  """The facts about a site that the training program receives."""
+  """What the training program learns about a site."""
 
   name: str
   num_images: int
@@ -36,11 +36,11 @@ class Description(NamedTuple):
 
 
 class Site(NamedTuple):
-  """A site, as the processes of its machine see it.
+  """A site, as seen by the processes of its machine.
 
-  `images` is the path of a file with all images, uint8, concatenated, and
-  `messages` the path of a file for messages to the site's operator. `approved`
-  are the digests of approved programs; None if all may run.
+  `images` is the path of a file of uint8 with all images, one after another,
+  and `messages` the path of a file for messages to the site's operator.
+  `approved` are the digests of approved programs; None if all programs may run.
   """
 
   description: Description
@@ -72,7 +72,7 @@ class Site(NamedTuple):
     try:
       images = np.fromfile(self.images, np.uint8)
     except OSError as error:
-      # The full message has the path, which is private.
+      # The full message would reveal the path, which is private.
       raise errors.SiteAwayError(
         f'{name} cannot read its images: {error.strerror}'
       ) from None
@@ -88,7 +88,7 @@ class Site(NamedTuple):
   def check_program(
     self, block: tff.framework.ComputationBuildingBlock
   ) -> None:
-    """Checks that a program may run here; logs it to the site's operator."""
+    """Checks that a program may run here, and tells the site's operator."""
     found = graph_digest.digest(block)
     if self.approved is not None and found not in self.approved:
       self._refuse(f'program {found}, which --approved of launch.site lacks')
@@ -98,7 +98,7 @@ class Site(NamedTuple):
     self._say(f'runs program {found}')
 
   def check_inputs(self, messages: Sequence[Any]) -> None:
-    """Checks that encoded inputs have no code, if programs need approval."""
+    """Checks that encoded inputs contain no code, if programs need approval."""
     if self.approved is not None and ray_values.has_graph(messages):
       self._refuse('a dataset, whose code --approved of launch.site lacks')
 
@@ -131,7 +131,7 @@ def find_problem(
 
 
 def _may_be_images(part: tff.Type) -> bool:
-  """Whether a part of a result may be an image batch or a dataset."""
+  """Whether a part of a result may be a batch of images or a dataset."""
   if isinstance(part, tff.SequenceType):
     return True
   return (

@@ -19,14 +19,14 @@ from tff_semifl.runtime import function_graphs
 from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import sites
 
-# Smaller constants cost no more than a reference to them.
+# Smaller constants take no more space than a reference.
 _MIN_CONTENT_BYTES = 4096
-# A node attribute, the index of the content that was taken out of a constant.
+# A node attribute: the index of the content that replaces a constant.
 _TAKEN = '_taken_content'
 
 
 class DatasetGraph(NamedTuple):
-  """A dataset's graph, and entries with which its contents can be read."""
+  """A dataset's graph, and the entries to read its contents."""
 
   graph: bytes
   contents: tuple[Any, ...]
@@ -39,8 +39,8 @@ def encode(
 ) -> Any:
   """Encodes a value as nested arrays, `DatasetGraph`s and `SiteDataset`s.
 
-  Without `take_content`, which stores the bytes of a large constant and returns
-  an entry of `DatasetGraph.contents`, graphs keep their constants.
+  `take_content` stores the bytes of a large constant and returns an entry of
+  `DatasetGraph.contents`. Without `take_content`, graphs keep their constants.
   """
   if isinstance(value_type, tff.StructType):
     return [
