@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Adds files outside of docs/ to the site, and docstrings to its API page.
+"""Hooks of MkDocs: pages outside of docs/, and docstrings on the API page.
 
-The repository's root becomes the root of the site: README.md is its first page,
-docs/python.md is beside it, and the sources and tables that pages link to are
-where a link from there leads.
+The repository's root becomes the root of the site. README.md is the first page,
+and docs/python.md is beside it. Sources and tables to which pages link are at
+the paths that the links name.
 """
 
 import base64
@@ -27,14 +27,14 @@ _LINKED_FILES = (
   'deploy/*',
   'tff_semifl/experiment/*.csv',
 )
-# Pages by the documents of the root that they are made of.
+# The site's pages, by the files in the repository's root that become pages.
 _DOCUMENTS = {
   'README.md': 'index.md',
   'CHANGELOG.md': 'CHANGELOG.md',
   'CONTRIBUTING.md': 'CONTRIBUTING.md',
   'SECURITY.md': 'SECURITY.md',
 }
-# Pages of the folders of baselines.
+# The READMEs of the folders of baselines.
 _BASELINES = {
   f'tff_semifl/baselines/{name}/README.md': f'baselines/{name}.md'
   for name in ('fedmatch', 'fedsgd', 'one_place', 'zhang2020')
@@ -42,14 +42,14 @@ _BASELINES = {
 
 
 def on_startup(command: str, dirty: bool) -> None:
-  """Copies the package to where mkdocs.yml has mkdocstrings read it.
+  """Copies the package to the path where mkdocstrings reads it.
 
   mkdocstrings does not look into folders without `__init__.py`, and finds tasks
-  and programs only where an installed package has them.
+  and programs only at their paths in an installed package.
 
   Args:
     command: The command of MkDocs, such as build.
-    dirty: Whether only pages that changed are built.
+    dirty: Whether only changed pages are built.
   """
   del command, dirty
   shutil.rmtree(_PACKAGE, ignore_errors=True)
@@ -62,7 +62,7 @@ def on_startup(command: str, dirty: bool) -> None:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-  """Adds the pages and files that do not lie in docs/."""
+  """Adds the pages and files that are outside of docs/."""
   for document, page in (_DOCUMENTS | _BASELINES).items():
     path = str(_ROOT / document)
     files.append(File.generated(config, page, abs_src_path=path))
@@ -91,7 +91,7 @@ def on_page_markdown(
   elif page.file.src_uri in _BASELINES.values():
     markdown = markdown.replace('](../../../docs/', '](../')
   else:
-    # Out of docs/, which is the root here.
+    # A link out of docs/, which is the root of the site.
     depth = page.file.src_uri.count('/')
     markdown = markdown.replace(
       '](' + '../' * (depth + 1), '](' + '../' * depth
@@ -102,7 +102,7 @@ def on_page_markdown(
 def on_page_content(
   html: str, page: Page, config: MkDocsConfig, files: Files
 ) -> str:
-  """Marks flags, which stylesheets/extra.css keeps on one line."""
+  """Marks flags, which stylesheets/extra.css does not break across lines."""
   del page, config, files
   return re.sub(
     r'<code>(--\w{1,28}(?:=\w{1,8})?)</code>',
@@ -114,7 +114,7 @@ def on_page_content(
 def _add_notebook(
   path: pathlib.Path, files: Files, config: MkDocsConfig
 ) -> None:
-  """Adds a page of a notebook with its outputs and figures."""
+  """Adds a page for a notebook, with its outputs and figures."""
   parts = []
   for number, cell in enumerate(json.loads(path.read_text())['cells']):
     source = ''.join(cell['source'])
@@ -127,7 +127,7 @@ def _add_notebook(
       if output['output_type'] == 'stream':
         parts.append(f'```text\n{"".join(output["text"])}```')
         continue
-      # Matplotlib shows one figure at the end of a cell.
+      # Matplotlib shows a single figure at the end of a cell.
       picture = f'{path.stem}_{number}.png'
       content = base64.b64decode(output['data']['image/png'])
       files.append(
@@ -139,7 +139,7 @@ def _add_notebook(
 
 
 def _add_api_entries(markdown: str) -> str:
-  """Adds the docstrings of the names in each group's table to that group."""
+  """Adds to each group the docstrings of the names in its table."""
   begin, *groups = markdown.split('\n## ')
   for number, group in enumerate(groups):
     rows = re.findall(r'^\| (`.*?) \|', group, re.MULTILINE)

@@ -3,8 +3,8 @@
 
 """The speed of a client's strong augmentation.
 
-As in each epoch of a round: all images at once, in a graph, after weak
-augmentation.
+As in each epoch of a round, all images are augmented at once, in a graph, after
+weak augmentation.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from tasks import cifar
 from tff_semifl.experiment import image_task
 from tff_semifl.randomness import random_seeds
 
-# About a client's images of CIFAR-10 in SemiFL, and its epochs.
+# About as many images of CIFAR-10, and epochs, as a client has in SemiFL.
 _NUM_IMAGES = 500
 _NUM_EPOCHS = 5
 
@@ -28,9 +28,9 @@ def measure(
   num_images: int = _NUM_IMAGES,
   num_epochs: int = _NUM_EPOCHS,
 ) -> measurement.Measurement:
-  """Measures strongly augmented images per second, of CIFAR-10's size."""
+  """Measures strongly augmented images per second, at CIFAR-10's image size."""
   task = cifar.CIFAR10().create()
-  # Noise, as CIFAR-10 would have to be downloaded.
+  # Images of noise, because CIFAR-10 would have to be downloaded.
   images = np.random.default_rng(0).integers(
     256, size=(num_images, *task.image_shape), dtype=np.uint8
   )
@@ -87,7 +87,7 @@ def _client(
 
   def run() -> None:
     for epoch in range(num_epochs):
-      # The copy waits for a GPU.
+      # Copying the result waits until the GPU has finished.
       make_views(tensor, tf.constant(epoch)).numpy()
 
   return run

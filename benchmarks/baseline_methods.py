@@ -3,11 +3,11 @@
 
 """Published methods for unlabeled examples of clients, in NumPy.
 
-Each method takes a `Problem` and settings, and finds the class posteriors of
-all clients' examples. Most alternate between posteriors and a classifier that
-learns from them; `rounds` is how often. With 0 the classifier is that of the
-labels alone. Methods for few-shot learning export no classifier: here one
-learns from their posteriors, once.
+Each method takes a `Problem` and settings, and estimates the class posteriors
+of all clients' examples. Most methods alternate between posteriors and a
+classifier trained on them, `rounds` times; with 0 rounds, the classifier is the
+regression on the labels alone. Few-shot methods have no classifier for test
+images, so that one is trained on their final posteriors.
 
 `docs/algorithms/client_priors_on_features.md` has the references.
 """
@@ -21,9 +21,9 @@ import numpy as np
 from scipy import optimize
 from scipy import special
 
-# As of a labeled example in client priors.
+# The weight of a labeled example, as in `client_priors`.
 _LABEL_WEIGHT = 3.0
-# Of all rounds together.
+# The number of iterations of all rounds together.
 _HEAD_ITERATIONS = 50
 _EM_ITERATIONS = 30
 _FEW_SHOT_ITERATIONS = 20
@@ -31,23 +31,23 @@ _LEAST = 1e-12
 
 
 class Problem(NamedTuple):
-  """Labeled examples of a server, and unlabeled ones of clients.
+  """Labeled examples of a server, and unlabeled examples of clients.
 
-  Examples of a client follow one another. Features are float32 principal
-  components, logits those of the classifier of the labels alone.
+  The examples of a client are consecutive. Features are float32 principal
+  components. Logits are from the regression on the labels alone.
   """
 
   x: np.ndarray  # [labels, components]
   targets: np.ndarray  # [labels, classes], one-hot.
   unlabeled: np.ndarray  # [examples, components]
   owner: np.ndarray  # int [examples], the client.
-  classes: np.ndarray  # int [examples], the true ones.
+  classes: np.ndarray  # int [examples], the true classes.
   test: np.ndarray  # [tests, components]
   test_classes: np.ndarray  # int [tests]
   logits: np.ndarray  # [examples, classes]
   label_logits: np.ndarray  # [labels, classes]
   test_logits: np.ndarray  # [tests, classes]
-  penalty: float  # Of classifiers of all examples.
+  penalty: float  # The penalty of classifiers of all examples.
 
   @property
   def prior(self) -> np.ndarray:
@@ -56,21 +56,21 @@ class Problem(NamedTuple):
 
   @property
   def sizes(self) -> np.ndarray:
-    """The numbers of clients' examples, [clients, 1]."""
+    """The number of examples of each client, [clients, 1]."""
     return np.bincount(self.owner)[:, np.newaxis]
 
   def add_up(self, values: np.ndarray) -> np.ndarray:
-    """Sums of values of examples over each client, [clients, ...]."""
+    """Sums of the examples' values over each client, [clients, ...]."""
     starts = np.searchsorted(self.owner, np.arange(self.owner[-1] + 1))
     return np.add.reduceat(values, starts, axis=0)
 
   def split(self, values: np.ndarray) -> list[np.ndarray]:
-    """The values of each client's examples."""
+    """The values of each client's examples, as a list."""
     return np.split(values, np.cumsum(self.sizes)[:-1])
 
 
 class Found(NamedTuple):
-  """What a method finds, as scores whose largest is the predicted class."""
+  """The result of a method: scores, whose maximum is the predicted class."""
 
   own: np.ndarray  # [examples, classes]
   test: np.ndarray  # [tests, classes]
@@ -87,8 +87,9 @@ def fit_head(
 ) -> np.ndarray:
   """Fits a multinomial regression to labels and posteriors.
 
-  Returns weights [components + 1, classes] for log p(x | class), up to a number
-  for each example: the class shares of the targets are divided out.
+  Returns weights [components + 1, classes], whose logits are log p(x | class)
+  up to a constant for each example: the class shares of the targets are divided
+  out.
   """
   x = _with_ones(np.concatenate([problem.x, problem.unlabeled]))
   targets = np.concatenate([problem.targets, posteriors]).astype(np.float32)
@@ -128,7 +129,7 @@ def _alternate(
 ) -> Found:
   """Alternates between posteriors and a classifier of all examples.
 
-  `respond` is from logits under the labels' class shares to posteriors.
+  `respond` maps logits, under the labels' class shares, to posteriors.
   """
   logits, test = problem.logits / temperature, problem.test_logits
   head, prior = None, np.log(problem.prior)
@@ -150,11 +151,11 @@ def shift_priors(
 ) -> np.ndarray:
   """Posteriors with class shares of each client, by EM (Saerens et al., 2002).
 
-  `logits` are those of unlabeled examples, under the class shares of the
-  labels. With a `weight` below 1 it is MAPLS (Ye et al., 2024): the rest of the
-  shares is the same for all classes. `strength` is how many examples the class
-  shares of the labels count as. With `biases` the mean of all posteriors is
-  kept at these shares.
+  `logits` are for unlabeled examples, under the class shares of the labels.
+  With a `weight` below 1 this is MAPLS (Ye et al., 2024): the rest of the class
+  shares is uniform over classes. The prior of clients' class shares counts as
+  `strength` examples with the labels' class shares. With `biases`, biases keep
+  the mean of all posteriors at the labels' class shares.
   """
   prior, sizes = problem.prior, problem.sizes
   bias = -np.log(prior)
@@ -176,13 +177,13 @@ def shift_priors(
 def em(
   problem: Problem, rounds: int, temperature: float, **prior: Any
 ) -> Found:
-  """EM for each client, with further arguments of `shift_priors`."""
+  """EM at each client, with further arguments of `shift_priors`."""
   respond = functools.partial(shift_priors, problem, **prior)
   return _alternate(problem, respond, rounds, temperature)
 
 
 def true_shares(problem: Problem, rounds: int, temperature: float) -> Found:
-  """The true class shares of each client, which no client knows."""
+  """Posteriors with each client's true class shares, which no client knows."""
   counts = problem.add_up(np.eye(len(problem.prior))[problem.classes])
   shares = counts / problem.sizes
   offset = np.log(shares + _LEAST)[problem.owner] - np.log(problem.prior)
@@ -195,7 +196,7 @@ def true_shares(problem: Problem, rounds: int, temperature: float) -> Found:
 
 
 def labels_alone(problem: Problem) -> Found:
-  """The regression of the labels."""
+  """The regression on the labels alone."""
   return Found(problem.logits, problem.test_logits)
 
 
@@ -205,17 +206,18 @@ def self_training(problem: Problem, rounds: int, threshold: float) -> Found:
   def respond(logits: np.ndarray) -> np.ndarray:
     found = special.softmax(logits, axis=1)
     is_largest = found == found.max(axis=1, keepdims=True)
-    # An example below the threshold has next to no weight.
+    # The weight of an example below the threshold is nearly zero.
     return is_largest * (found >= threshold) + 1e-6 * found
 
   return _alternate(problem, respond, rounds)
 
 
 def mixture(problem: Problem, iterations: int, weight: float) -> Found:
-  """A Gaussian mixture of all examples, without shares of clients, by EM.
+  """A Gaussian mixture of all examples, without class shares of clients, by EM.
 
-  Classes have one covariance, shrunk as in client priors, and the class shares
-  of the labels; an unlabeled example has a weight (Nigam et al., 2000).
+  All classes share one covariance, shrunk as in `client_priors`, and have the
+  class shares of the labels. `weight` is the weight of an unlabeled example
+  (Nigam et al., 2000).
   """
   x = np.concatenate([problem.x, problem.unlabeled]).astype(np.float64)
   weights = np.full(len(x), weight)
@@ -239,8 +241,8 @@ def mixture(problem: Problem, iterations: int, weight: float) -> Found:
 def paddle(problem: Problem, scale: float, complexity: float) -> Found:
   """PADDLE (Martin et al., 2022) at each client.
 
-  `scale` is of squared distances, `complexity` the weight of the partition
-  complexity, lambda / |Q|.
+  `scale` is the factor of squared distances, and `complexity` the weight of the
+  partition complexity, lambda / |Q|.
   """
   targets, posteriors = problem.targets, []
   counts = targets.sum(axis=0)[:, np.newaxis]
@@ -262,8 +264,8 @@ def paddle(problem: Problem, scale: float, complexity: float) -> Found:
 def step_dirichlet(alpha: np.ndarray, mean_logarithm: np.ndarray) -> np.ndarray:
   """A majorize-minimize step of Dirichlet parameters (Martin et al., 2024).
 
-  Never lowers the likelihood of data whose mean logarithms are given; both are
-  [..., classes].
+  The likelihood of data with these mean logarithms never decreases. Both
+  arguments are [..., classes].
   """
   slope = special.digamma(alpha + 1)
   curvature = 2 * (alpha * slope - special.gammaln(alpha + 1)) / alpha**2
@@ -279,7 +281,7 @@ def step_dirichlet(alpha: np.ndarray, mean_logarithm: np.ndarray) -> np.ndarray:
 def em_dirichlet(
   problem: Problem, temperature: float, complexity: float
 ) -> Found:
-  """EM-Dirichlet at each client, on probabilities of the labels alone."""
+  """EM-Dirichlet at each client, on probabilities of the regression."""
   logits = problem.logits / temperature
   logarithms = np.maximum(special.log_softmax(logits, axis=1), -30)
   found = np.exp(logarithms)
@@ -344,14 +346,14 @@ class Method(NamedTuple):
 
 
 def _choose(run: Callable[..., Found], **grid: tuple[Any, ...]) -> Method:
-  """A method with all combinations of values."""
+  """A method with all combinations of the values of its settings."""
   combinations = itertools.product(*grid.values())
   return Method(
     run, [dict(zip(grid, each, strict=True)) for each in combinations]
   )
 
 
-# It is told what no client knows.
+# This method uses true class shares, which no client knows.
 UPPER_BOUND = 'true_shares'
 _TEMPERATURES = (0.1, 0.25, 0.6, 1.5)
 _often = functools.partial(_choose, rounds=(5,), temperature=_TEMPERATURES)

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inputs on which the assumptions of client priors hold or break.
+"""Inputs on which the assumptions of `client_priors` hold or fail.
 
-All are made of scikit-learn's data. Kinds of inputs: long tails, other domains,
-few clients, few examples, scales, absent classes.
+All inputs are made from scikit-learn's data. Kinds of inputs: long tails, other
+domains, few clients, few examples, scales of features, absent classes.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,14 @@ from sklearn import datasets
 
 @dataclasses.dataclass(frozen=True)
 class Input:
-  """Feature vectors of a server, of clients, and to test on.
+  """Feature vectors of a server, of clients, and for tests.
 
   Attributes:
-    features: float [labels, features], the server's.
+    features: float [labels, features], of the server.
     labels: int [labels].
     client_features: float [examples, features].
-    client_ids: int [examples], the client that has an example.
-    client_labels: int [examples], which no method is given.
+    client_ids: int [examples], the client that has the example.
+    client_labels: int [examples], hidden from all methods.
     test_features: float [tests, features].
     test_labels: int [tests].
   """
@@ -47,9 +47,10 @@ def partition(
 
   Args:
     labels: int [examples].
-    kind: iid, classesN for N classes a client, or dirichletA.
-    num_clients: Number of clients, some of which may get no example.
-    rng: Source of randomness.
+    kind: iid, classesN for N classes per client, or dirichletA for
+      concentration A.
+    num_clients: Number of clients, some of which may have no example.
+    rng: Random generator.
   """
   order = rng.permutation(len(labels))
   clients = np.zeros(len(labels), int)
@@ -113,7 +114,7 @@ def _make(
   found = rng.permutation(np.unique(y))
   sizes = label_ratio ** -np.linspace(0, 1, len(found))
   for label, size in zip(found, sizes, strict=True):
-    # The mean number of labels of a class is as asked for.
+    # The mean number of labels per class is as requested.
     size *= labels_per_class / sizes.mean()
     members = np.flatnonzero(y[train] == label)
     is_server[members[: max(round(size), 1)]] = True
@@ -137,7 +138,7 @@ def _shift(
   change: Callable[[np.ndarray, float], np.ndarray],
   **kwargs,
 ) -> Input:
-  """Changes the images of each client; a test image is of a client's domain."""
+  """Changes each client's images; a test image has the domain of a client."""
   made = _make(rng, **kwargs)
 
   def apply(images: np.ndarray, domains: np.ndarray) -> np.ndarray:
@@ -193,7 +194,7 @@ def _with_huge_column(x: np.ndarray) -> np.ndarray:
 
 
 _DEFAULTS = {
-  # Classes at clients, or labels, are of a long tail.
+  # The clients' classes, or the labels, have a long tail.
   'tail': {
     **{
       f'{ratio}_to_1_{kind}': functools.partial(_make, ratio=ratio, kind=kind)
@@ -214,7 +215,7 @@ _DEFAULTS = {
       _make, data='breast_cancer', ratio=20, labels_per_class=5, num_clients=6
     ),
   },
-  # Images look different from client to client.
+  # Images look different at each client.
   'domain': {
     f'{name}_{kind}_{num_clients}': functools.partial(
       _shift, change=change, kind=kind, num_clients=num_clients
@@ -241,7 +242,7 @@ _DEFAULTS = {
       (5, 'dirichlet0.3'),
     )
   },
-  # Few examples at a client.
+  # Few examples per client.
   'few_examples': {
     f'{name}_{kind}': functools.partial(
       _make, num_clients=20, kind=kind, examples_per_client=draw
@@ -253,7 +254,7 @@ _DEFAULTS = {
     )
     for kind in ('iid', 'classes2')
   },
-  # Scales of features.
+  # Features of different scales.
   'scale': {
     'wine_raw': functools.partial(
       _make, data='wine', labels_per_class=4, kind='classes2', num_clients=5
@@ -295,5 +296,5 @@ INPUTS = types.MappingProxyType(
 
 
 def create(name: str, seed: int) -> Input:
-  """Makes an input of `INPUTS`."""
+  """Creates an input of `INPUTS` by name."""
   return INPUTS[name](np.random.default_rng(seed))

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data and process of client priors, run without an experiment's folder."""
+"""Data and process of `client_priors`, without an experiment's folder."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ Process = federated_process.FederatedProcess
 
 
 def create_digits() -> image_task.Task:
-  """Pixels of digits as feature vectors, split as the task `digits` does."""
+  """Pixels of digits as feature vectors, split as in the task `digits`."""
   found = datasets.load_digits()
   is_test = np.arange(len(found.target)) % 5 == 0
   task = sfl.own_data(
@@ -54,7 +54,7 @@ def create_digits() -> image_task.Task:
 def load(
   task: image_task.Task, changes: dict[str, Any]
 ) -> federated_data.FederatedData:
-  """Shares out a task's examples as an experiment with these settings does."""
+  """Partitions a task's examples as an experiment with these settings does."""
   chosen = experiment_settings.create(
     'client_priors',
     system_registry.load('client_priors'),
@@ -68,7 +68,7 @@ def load(
 def build(
   image_shape: tuple[int], num_classes: int, keep: str = choice.CHOSEN
 ) -> Process:
-  """Builds the process for features of a size."""
+  """Builds the process for feature vectors of a shape."""
   model = feature_models.create_linear(
     image_shape,
     num_classes,

@@ -1,17 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""What client priors export where their assumptions hold and where they break.
+r"""Accuracy of `client_priors` where its assumptions hold and where they fail.
 
-The inputs of `benchmarks.client_priors_inputs`, and features files:
+The inputs are of `benchmarks.client_priors_inputs`, or features files:
 
   python -m benchmarks.client_priors_runs --seeds=0,1,2 \
     --table_file=results/inputs.csv
   python -m benchmarks.client_priors_runs --features_files=a.npz,b.npz \
     --table_file=results/cases.csv
 
-A row of the table is one run of the TFF process. Runs in the table are not
-repeated. At the end come means over seeds.
+Each row of the table is one run of the TFF process. Runs in the table are not
+repeated. At the end the program prints means over seeds.
 """
 
 from collections.abc import Iterator
@@ -60,12 +60,13 @@ COLUMNS = (
 
 
 class Run(NamedTuple):
-  """A run.
+  """The result of a run.
 
   Attributes:
-    alone: float32 [tests, classes], test logits of the labels alone.
-    exported: Likewise, of what is exported.
-    metrics: Those of clients in the last round.
+    alone: float32 [tests, classes], test logits of the regression on the
+      labels.
+    exported: float32 [tests, classes], test logits of the exported classifier.
+    metrics: The metrics of clients in the last round.
   """
 
   alone: np.ndarray
@@ -77,7 +78,7 @@ class Run(NamedTuple):
 def build(
   mean: tuple[float, ...], deviation: tuple[float, ...], num_classes: int
 ) -> tuple[functional.ImageClassifier, federated_process.FederatedProcess]:
-  """Builds the model and the process, for features of a mean and deviation."""
+  """Builds model and process for features with this mean and deviation."""
   classifier = functional.from_keras(
     features.create_linear(
       (len(mean),), num_classes, mean=mean, standard_deviation=deviation
@@ -93,12 +94,13 @@ def build(
 
 
 def run(made: client_priors_inputs.Input, *, standardizes: bool = False) -> Run:
-  """Runs client priors to the end.
+  """Runs `client_priors` to the end.
 
   Args:
     made: The input.
-    standardizes: Whether the model standardizes as the labels say, as that of
-      an experiment does. If not, processes of one size are traced once.
+    standardizes: Whether the model standardizes features with the mean and
+      deviation of the labeled examples, as in an experiment. If not, the
+      process is traced once for all inputs of the same size.
   """
   size = made.features.shape[1]
   mean, deviation = np.zeros(size), np.ones(size)
@@ -156,7 +158,7 @@ def load(path: str) -> client_priors_inputs.Input:
 
 
 def describe(result: Run, labels: np.ndarray) -> list[str]:
-  """The cells of `COLUMNS`."""
+  """The cells of `COLUMNS` for a run."""
 
   def accuracy(logits: np.ndarray) -> str:
     return f'{np.mean(np.argmax(logits, axis=1) == labels):.4f}'
@@ -179,7 +181,7 @@ def describe(result: Run, labels: np.ndarray) -> list[str]:
 
 
 def run_missing() -> Iterator[list[str]]:
-  """Yields the rows of chosen runs that the table lacks."""
+  """Yields the rows of the chosen runs that the table lacks."""
   done = {
     tuple(row[:2])
     for row in client_priors_summaries.read_rows(
@@ -209,7 +211,7 @@ def run_missing() -> Iterator[list[str]]:
 
 
 def main(argv: list[str]) -> None:
-  """Runs what is missing, and prints means of all."""
+  """Runs what the table lacks, and prints means over seeds."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)

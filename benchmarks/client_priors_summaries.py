@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Markdown tables of recorded runs of client priors."""
+"""Markdown tables of recorded runs of `client_priors`."""
 
 import collections
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def summarize_cells(rows: list[list[str]]) -> Iterator[str]:
   """Yields a table of means, standard errors and worst seeds.
 
   Args:
-    rows: Of `client_priors_table`.
+    rows: Rows of `client_priors_table`.
   """
   yield (
     '| skew | labels | clients | seeds | labels alone | exported | gain |'
@@ -50,7 +50,7 @@ def summarize_inputs(rows: list[list[str]]) -> Iterator[str]:
   """Yields a table of means over seeds.
 
   Args:
-    rows: Of `client_priors_runs`.
+    rows: Rows of `client_priors_runs`.
   """
   yield '| input | labels alone | exported | worst gain | kept | spread |'
   yield '| --- | --- | --- | --- | --- | --- |'
@@ -71,7 +71,7 @@ def summarize_sites(rows: list[list[str]]) -> Iterator[str]:
   """Yields a table of means over seeds, in percent; see `site_shares`.
 
   Args:
-    rows: Of `site_shares`.
+    rows: Rows of `site_shares`.
   """
   yield (
     '| system | data | labels | clients | seeds | global (worst tenth) |'
@@ -123,7 +123,7 @@ def summarize_networks(rows: list[list[str]]) -> Iterator[str]:
 
 
 def _show(values: np.ndarray, sign: str = '') -> str:
-  """Mean and standard error."""
+  """A mean and its standard error, as text."""
   if len(values) < 2:
     return ', '.join(f'{value:{sign}.1f}' for value in values)
   error = values.std(ddof=1) / len(values) ** 0.5

@@ -1,20 +1,20 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Accuracy of client priors, beside labels alone and all labels.
+r"""Accuracy of `client_priors`, compared with the labels alone and all labels.
 
 The pixels of digits, for 20 clients:
 
   python -m benchmarks.client_priors_table --seeds=0,1,2 \
     --table_file=results/client_priors.csv
 
-Features of a file, for 100 clients, and more examples of the last five classes
-than of the first five at clients:
+A features file, for 100 clients; --skew=5 keeps one in five of the clients'
+examples of the first five classes:
 
   python -m benchmarks.client_priors_table --features_file=cifar10.npz \
     --num_clients=100 --labels=40 --skew=5 --table_file=results/cifar10.csv
 
-A row of the table is one run of the TFF process. Runs in the table are not
+Each row of the table is one run of the TFF process. Runs in the table are not
 repeated. All runs share one process, which is traced once.
 """
 
@@ -93,7 +93,7 @@ def measure_all_labels(
   process: client_priors_process.Process,
   data: federated_data.FederatedData,
 ) -> float:
-  """The test accuracy of a regression of all labels in one place."""
+  """The test accuracy of a regression on all labels in one place."""
   pool = sources.LabeledImages(*data.unlabeled)
   everything = sources.LabeledImages(
     *map(np.concatenate, zip(data.labeled, pool, strict=True))
@@ -117,7 +117,7 @@ def _calibration(state: Any, test: sources.LabeledImages) -> float:
 
 
 def train_semifl(task: image_task.Task, changes: dict[str, Any]) -> float:
-  """The last test accuracy of SemiFL of the linear layer, with noise."""
+  """The last test accuracy when SemiFL trains the linear layer, with noise."""
   with tempfile.TemporaryDirectory() as folder:
     experiment = sfl.create_experiment(
       'semifl',
@@ -140,7 +140,7 @@ def train_semifl(task: image_task.Task, changes: dict[str, Any]) -> float:
 
 
 def run_cells(task: image_task.Task) -> Iterator[list[str]]:
-  """Yields the rows of the chosen cells, as they are run."""
+  """Yields the row of each chosen cell after its run."""
   process = all_labels = None
   for seed, labels, partition in itertools.product(
     _SEEDS.value, _LABELS.value, _PARTITION.value
@@ -182,7 +182,7 @@ def run_cells(task: image_task.Task) -> Iterator[list[str]]:
 
 
 def main(argv: list[str]) -> None:
-  """Runs the missing cells, and prints means of all."""
+  """Runs the cells that the table lacks, and prints means over seeds."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)

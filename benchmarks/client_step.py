@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The time of a client's step."""
+"""The time of one step of a client update."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from benchmarks import plain_round
 def measure(
   num_repetitions: int, size: federation_lib.Size | None = None
 ) -> measurement.Measurement:
-  """Measures client updates in plain TensorFlow, per step.
+  """Measures the time per step of client updates in plain TensorFlow.
 
   Pseudo-labels and augmentation are included.
   """

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The speedup by concurrent clients."""
+"""The speedup from concurrent clients."""
 
 import os
 
@@ -16,10 +16,10 @@ def measure(
   *,
   numbers: tuple[int, ...] = (1, 2, 4),
 ) -> measurement.Measurement:
-  """Measures rounds with each of some `numbers` of concurrent clients.
+  """Measures rounds with each of the `numbers` of concurrent clients.
 
-  If the environment has `runtime.OWN_THREADS`, also with two clients that have
-  a thread each, while the server has all.
+  If the environment has `runtime.OWN_THREADS`, also measures two clients with
+  one thread each, while the server has all threads.
   """
   federation = federation_lib.Federation(size or federation_lib.Size())
   kinds = {

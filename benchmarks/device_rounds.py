@@ -18,7 +18,7 @@ _NUM_ROUNDS = 3
 def measure(
   devices: Sequence[str], size: federation_lib.Size, *, jit_compile: bool
 ) -> Iterator[measurement.Measurement]:
-  """Measures rounds with a client at a time on each device.
+  """Measures rounds in which each device runs one client at a time.
 
   Rounds have no evaluation, and all pseudo-labels are confident.
 
@@ -28,9 +28,9 @@ def measure(
     jit_compile: Whether XLA compiles the training.
 
   Yields:
-    The time of the first round, with tracing and compilation, and of later
-    rounds; and the peak memory of the first device in these, if TensorFlow
-    counts it.
+    The time of the first round, with tracing and compilation; the time of later
+    rounds; and, if TensorFlow measures it, the peak memory of the first device
+    in later rounds.
   """
   kind = f'{len(devices)} side by side' + (', XLA' if jit_compile else '')
   with runtime.simulation_context(devices=devices):
@@ -59,7 +59,7 @@ def _forget_peak(device: str) -> None:
 
 
 def _measure_peak(device: str, kind: str) -> Iterator[measurement.Measurement]:
-  """Yields the peak memory since `_forget_peak`, if it is counted."""
+  """Yields the peak memory since `_forget_peak`, if TensorFlow measures it."""
   if _counts_memory(device):
     memory = tf.config.experimental.get_memory_info(_memory_name(device))
     yield measurement.Measurement(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A client update on a device: its numbers beside the CPU's, and its time."""
+"""A client update on a device: its time, and its error relative to the CPU."""
 
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
@@ -24,29 +24,30 @@ from tff_semifl.models import functional
 _CONTEXT_TYPE = tff.types.to_type(
   federated_process.RoundContext(np.int32, np.int32, np.float32)
 )
-# Whether XLA compiles the client update.
+# The forms of the client update, and whether XLA compiles it.
 FORMS = {'dynamic': False, 'XLA': True}
-# Three batches in one epoch, the last with padding: rounding errors grow with
-# steps, while bugs show in the first.
+# Three batches in one epoch, the last with padding. Rounding errors grow with
+# steps, while bugs show in the first step.
 _NUM_IMAGES = 24
-# Sums in another order have errors as if each weight changed in its last bits.
-# A few of a million activations near zero then change sign, each with some
-# tenths of a percent of error of a gradient: errors are not proportional to
-# changes, and vary randomly. TF32, which rounds to 2**-11, would be far off.
+# The tolerance for sums in another order, whose errors are as large as after a
+# change of each weight in its last bits. A few of a million activations near
+# zero then change sign, and each changes a gradient by some tenths of a
+# percent. Errors are thus not proportional to changes, and vary randomly. TF32,
+# which rounds to 2**-11, would exceed the tolerance by far.
 _CHANGE = 2.0**-20
 _NUM_CHANGES = 3
 _MARGIN = 5
-# An array with a smaller change, relative to the mean change of all arrays, has
-# rounding errors as gradient: a bias before normalization.
+# An array whose update is smaller than this, relative to the mean of all
+# arrays, has a gradient of rounding errors only: a bias before normalization.
 _LEAST_CHANGE = 1e-4
 _TOLERANCE = 'tolerance'
 _CPU = '/device:CPU:0'
 
 
 def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
-  """Compares a short client update in each form with the CPU's dynamic one.
+  """Compares a short client update in each form with the CPU's dynamic form.
 
-  All draw the same random numbers, and none uses TF32.
+  All forms draw the same random numbers, and none uses TF32.
 
   Returns:
     The largest relative error of an array of the update in each form, and the
@@ -91,7 +92,7 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
 def are_equal(compared: measurement.Measurement) -> bool:
   """Whether all errors of `compare` are within the tolerance."""
   [tolerance] = compared.values[_TOLERANCE]
-  # NaN compares as False.
+  # A comparison with NaN is false.
   return all(error <= tolerance for [error] in compared.values.values())
 
 
@@ -101,8 +102,8 @@ def measure(
   """Measures client updates in each form.
 
   Yields:
-    The time of first updates, with tracing and compilation, and the time of
-    later updates per step, with pseudo-labels and augmentation.
+    The time of first updates, with tracing and compilation, and the time per
+    step of later updates, with pseudo-labels and augmentation.
   """
   federation = federation_lib.Federation(size._replace(num_clients=1))
   weights = federation.classifier.initial_weights
@@ -192,14 +193,14 @@ def _without_tf32() -> Iterator[None]:
 
 
 def _take(update, weights: functional.ModelWeights) -> Sequence[np.ndarray]:
-  """The update of the client."""
+  """The client's update, from its weights."""
   return tf.nest.flatten(update(weights).update)
 
 
 def _change_a_little(
   weights: functional.ModelWeights, seed: int
 ) -> functional.ModelWeights:
-  """Changes each weight a little, up or down."""
+  """Moves each weight a little, up or down."""
   generator = np.random.default_rng(seed)
   factors = np.float32([1 - _CHANGE, 1 + _CHANGE])
   return weights._replace(
@@ -213,7 +214,7 @@ def _change_a_little(
 def _error(
   found: Sequence[np.ndarray], expected: Sequence[np.ndarray]
 ) -> float:
-  """The largest error of an array, relative to the array's length."""
+  """The largest error of an array, relative to the norm of the array."""
   spreads = [_root_mean_square(each) for each in expected]
   least = _LEAST_CHANGE * np.mean(spreads)
   return max(

@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Methods on digits, with learning rates chosen on separate seeds.
+"""A comparison of methods on digits, with learning rates tuned on other seeds.
 
   python -m benchmarks.digits_table --table_dir=results/digits_table
 
-The learning rate of each method is the one of `_RATES` with the highest mean
-test accuracy after the last round of seeds 0 and 1. Seeds 20 to 27 are
-reported. Each run is a row of `runs<share>.csv` in the folder. The same
-command, also in several processes, runs what is missing and prints the tables.
+For each method, the learning rate is the one of `_RATES` with the highest mean
+test accuracy after the last round of seeds 0 and 1. The tables report seeds 20
+to 27. Each run is a row of `runs<share>.csv` in the folder. The same command,
+also in several processes at once, runs what is missing and prints the tables.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,9 +53,9 @@ class Method(NamedTuple):
   """A row of the tables.
 
   Attributes:
-    name: Its name in the tables.
-    system: The system.
-    settings: Settings beside those of the cell.
+    name: The name in the tables.
+    system: The name of the system.
+    settings: Settings in addition to the settings of the cell.
     rates: The learning rates to choose from.
     has_clients: Whether results depend on the partition.
     has_few_labels: Whether results depend on the number of labels.
@@ -115,7 +115,7 @@ class Run(NamedTuple):
 def describe_run(
   method: Method, num_labels: int, partition: str, rate: float, seed: int
 ) -> Run:
-  """A run without its accuracies."""
+  """A run before training, without accuracies."""
   return Run(
     method.system,
     str(method.settings.get('clients_per_round', 0)),
@@ -147,7 +147,7 @@ def train(method: Method, run: Run, folder: pathlib.Path) -> Run:
 
 
 def read_runs(path: pathlib.Path) -> dict[tuple[str, ...], Run]:
-  """Reads the runs of all files of a folder, by key."""
+  """Reads the runs of all files in a folder, by key."""
   rows = []
   for each in sorted(path.glob('runs*.csv')):
     with each.open(newline='') as file:
@@ -161,7 +161,7 @@ def choose_rate(
   partition: str,
   runs: dict[tuple[str, ...], Run],
 ) -> float:
-  """The rate with the highest mean accuracy on the seeds of choice."""
+  """The learning rate with the highest mean accuracy on the tuning seeds."""
 
   def mean(rate: float) -> float:
     return statistics.fmean(
@@ -193,7 +193,7 @@ def cells() -> Iterator[tuple[Method, int, str]]:
 def missing_runs(
   runs: dict[tuple[str, ...], Run],
 ) -> list[tuple[Method, Run]]:
-  """The runs to train next: first those for choices, seed by seed."""
+  """The runs to train next: first the runs for tuning, seed by seed."""
   found = {}
 
   def ask_for(method: Method, run: Run) -> None:
@@ -216,9 +216,9 @@ def missing_runs(
 def to_markdown(
   runs: dict[tuple[str, ...], Run], num_labels: int, column: str
 ) -> str:
-  """A table of mean, standard deviation, and difference to labels alone.
+  """A table of mean, standard deviation, and difference to the labels alone.
 
-  The accuracy is that of the `last` or `best` round.
+  `column` is the accuracy: of the `last` or of the `best` round.
   """
 
   def read(method: Method, partition: str) -> list[float]:
@@ -238,7 +238,7 @@ def to_markdown(
 
 
 def summarize(runs: dict[tuple[str, ...], Run]) -> str:
-  """A table of means: after the last round, and of the best round."""
+  """A table of mean accuracies, after the last round and in the best round."""
   columns = [(n, p) for n in _NUM_LABELS for p in _PARTITIONS]
   lines = _header('last (best)', (f'{n} labels, {p}' for n, p in columns))
   for method in METHODS:
@@ -289,7 +289,7 @@ def _show_difference(values: Sequence[float], others: Iterable[float]) -> str:
 
 
 def tables(runs: dict[tuple[str, ...], Run]) -> list[str]:
-  """All tables."""
+  """All tables, in Markdown."""
   return [
     summarize(runs),
     *(
@@ -319,7 +319,7 @@ def main(argv: Sequence[str]) -> None:
       )
       method, run = next(own, (None, None))
       if run is None:
-        # Other processes train the runs that the next ones depend on.
+        # Other processes are training runs on which the next runs depend.
         time.sleep(10)
         continue
       is_new = not path.exists()

@@ -46,15 +46,15 @@ class Federation:
     size: The size of the federation.
     task: The task with the augmentations.
     classifier: The model.
-    system: SemiFL with the settings of training.
-    ingredients: The other parts of its process.
+    system: SemiFL with its training settings.
+    ingredients: The other parts of SemiFL's process.
     server_images: uint8 [number, 32, 32, 3].
     server_labels: int32 [number].
-    client_images: For each client, images as `server_images`.
+    client_images: For each client, uint8 [number, 32, 32, 3].
   """
 
   def __init__(self, size: Size, *, jit_compile: bool = False):
-    """Creates images and model; compiles nothing yet."""
+    """Creates images and model; nothing is compiled yet."""
     self.size = size
     self.task = cifar.CIFAR10().create()
     model = models.WideResNet(
@@ -71,7 +71,8 @@ class Federation:
         'server_batch_size': 250 if size.num_labeled > 250 else 10,
         'client_epochs': size.num_epochs,
         'server_epochs': size.num_epochs,
-        # Every image is trained on, so that all rounds cost the same.
+        # All images are selected for training, so that all rounds cost the
+        # same.
         'confidence_threshold': 1e-6,
       },
     )
@@ -89,7 +90,7 @@ class Federation:
 
   @property
   def num_client_steps(self) -> int:
-    """The steps of a client update on all of its images."""
+    """The number of steps of a client update on all of its images."""
     batch_size = self.system.local_training.client_batch_size
     return -(-self.size.images_per_client // batch_size) * self.size.num_epochs
 

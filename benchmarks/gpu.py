@@ -1,15 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks the first GPU, and measures training on it.
+"""Checks the first GPU, and measures training on the GPU.
 
   python -m benchmarks.gpu --minutes=8
 
-It compares a client update with the CPU's, and then measures steps, rounds and
-memory, by default of SemiFL's experiment with CIFAR-10 and 4000 labels, with
-noise images: rounds with one client at a time, and with several side by side.
-Parts that have not begun when the time is over are left out, and named. Without
-a GPU everything runs on logical CPUs. The exit code is not 0 if numbers differ.
+The program compares a client update with the same update on the CPU. Then it
+measures steps, rounds and memory, with one client at a time and with several
+clients at once. The default is SemiFL's experiment with CIFAR-10 and 4000
+labels, with images of noise. Parts that have not begun when the time is over
+are left out, and named. Without a GPU everything runs on logical CPUs. The exit
+code is not 0 if the updates differ.
 """
 
 from collections.abc import Iterator
@@ -50,7 +51,7 @@ class GPU(settings.Settings):
     ),
   )
   client_gpu_memory: int = settings.setting(
-    6144,  # The server took 5.1 GB on an H200.
+    6144,  # The server used 5.1 GB on an H200.
     'Megabytes of the GPU for each client at a time.',
     settings.AT_LEAST_1,
   )
@@ -133,7 +134,7 @@ def main(gpu: GPU) -> None:
 
 
 def _create_devices(number: int, megabytes: int) -> list[str]:
-  """The names of some logical devices of the first GPU, or else of the CPU."""
+  """Creates logical devices of the first GPU or the CPU; returns names."""
   if tf.config.list_physical_devices('GPU'):
     kind = 'GPU'
     part = tf.config.LogicalDeviceConfiguration(memory_limit=megabytes)
@@ -144,7 +145,7 @@ def _create_devices(number: int, megabytes: int) -> list[str]:
     )
     kind = 'CPU'
     part = tf.config.LogicalDeviceConfiguration()
-  # Each has its own stream, so that clients train side by side.
+  # Each device has its own stream, so that clients train at the same time.
   tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices(kind)[0], [part] * number
   )

@@ -5,10 +5,11 @@
 
   python -m benchmarks.label_choice --data=digits --output_dir=results/labels
 
-`--data` is digits, or a file .npz with `features`, `labels`, `test_features`
-and `test_labels`. A classifier is the regression on the labels alone with which
-`launch.train client_priors` begins. Writes two tables, NAME_accuracy.csv and
-NAME_wrong_labels.csv, and labels.svg of all tables in the folder.
+`--data` is digits, or a .npz file with `features`, `labels`, `test_features`
+and `test_labels`. Each classifier is the regression on the labels alone with
+which `launch.train client_priors` begins. The program writes two tables,
+NAME_accuracy.csv and NAME_wrong_labels.csv, and a figure of all tables in the
+folder, labels.svg.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +36,7 @@ _POOL = flags.DEFINE_integer('pool', 5000, 'Images to choose from.')
 _DRAWS = flags.DEFINE_integer('draws', 10, 'Draws of wrong labels by seed.')
 _NUMBERS = (10, 20, 40, 80, 160)
 _RANDOM_DRAWS = 3
-# Images without labels that help to find wrong labels.
+# The number of unlabeled images that help to find wrong labels.
 _UNLABELED = 2000
 _LABELS = 40
 _NEXT = 10
@@ -45,7 +46,7 @@ _CLASSES = 10
 
 
 def _read() -> tuple[np.ndarray, ...]:
-  """Training features and labels, then those of the test."""
+  """Features and labels for training, then features and labels for tests."""
   if _DATA.value == 'digits':
     x, labels = datasets.load_digits(return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(x))
@@ -62,7 +63,7 @@ def _fit(x: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
 
 
 class _Seed:
-  """The pool of a seed."""
+  """The images to choose from, for one seed."""
 
   def __init__(self, data: tuple[np.ndarray, ...], seed: int):
     x, labels, self._test_x, self._test_labels = data
@@ -84,7 +85,7 @@ class _Seed:
     return image_choice.choose_images(self.x, number, seed=self._seed).indices
 
   def choose_next(self, chosen: np.ndarray) -> np.ndarray:
-    """The images, and the next that are unlike these and uncertain."""
+    """Adds images that differ from `chosen` and are hard to classify."""
     weights = self.train(chosen, self.labels[chosen])
     logits = self.x @ weights[:-1] + weights[-1]
     found = image_choice.choose_images(
@@ -101,7 +102,7 @@ class _Seed:
 
 
 def _measure_accuracies(each: _Seed) -> Iterator[tuple[str, int, float]]:
-  """Yields how images were chosen, their number and the accuracy."""
+  """Yields how images were chosen, their number, and the accuracy."""
 
   def measure(chosen: np.ndarray) -> float:
     return each.measure(each.train(chosen, each.labels[chosen]))
@@ -120,7 +121,7 @@ def _measure_accuracies(each: _Seed) -> Iterator[tuple[str, int, float]]:
 
 
 def _find_wrong(each: _Seed) -> Iterator[tuple[object, ...]]:
-  """Yields how images were chosen, wrong labels, those found, accuracies."""
+  """Yields how images were chosen, and results of a check for wrong labels."""
   for how in ('random', 'chosen'):
     chosen = each.choose(_LABELS)
     for draw in range(_DRAWS.value):
@@ -146,7 +147,7 @@ def _find_wrong(each: _Seed) -> Iterator[tuple[object, ...]]:
 
 
 def summarize_accuracy(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
-  """Yields rows of a table: mean accuracies, and gains with 95% intervals."""
+  """Yields rows of mean accuracies, and of gains with 95% intervals."""
   by_seed = {
     (row['images'], int(row['labels']), row['seed']): float(row['accuracy'])
     for row in rows
@@ -171,7 +172,7 @@ def summarize_accuracy(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
 
 
 def summarize_wrong(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
-  """Yields rows of a table: wrong labels found, and accuracies of two."""
+  """Yields rows of a table: found wrong labels, and accuracies."""
   for how in ('random', 'chosen'):
     for number in (1, 2, 4):
       own = [
@@ -198,7 +199,7 @@ def summarize_wrong(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
 
 
 def _draw(folder: pathlib.Path) -> figure.Figure:
-  """Accuracy by number of labels: means and 95% intervals over seeds."""
+  """Plots accuracy by number of labels: means and 95% intervals over seeds."""
   files = sorted(folder.glob('*_accuracy.csv'))
   fig = figure.Figure((3.2 * len(files), 3), layout='constrained')
   for axes, path in zip(

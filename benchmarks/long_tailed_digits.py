@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Digits with a long tail: of class 0 fifty times as many as of class 9.
+r"""Digits with a long tail: class 0 has fifty times as many images as 9.
 
-Both the server's labels and the images of the ten clients are so; the test
-images are those of the digits, with as many of each class. As in Cao et al.,
-numbers fall by the same factor from class to class:
+The server's labels and the images of ten clients have a long tail. The test
+images are the balanced test set of digits. As in Cao et al., class sizes fall
+by the same factor from class to class:
 
   python -m launch.train semifl --task=benchmarks.long_tailed_digits:TASK
 
@@ -28,7 +28,7 @@ _NUM_CLIENTS = 10
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LongTailedDigits(image_task.Task):
-  """Digits whose classes have decreasing numbers of images and labels."""
+  """Digits whose class sizes decrease, both for images and for labels."""
 
   gives_shares = True
 

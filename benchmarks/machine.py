@@ -21,8 +21,8 @@ class Machine(NamedTuple):
     gpus: Names of the GPUs that TensorFlow uses.
     tensorflow: Version of TensorFlow.
     python: Version of Python.
-    load: Load average of the last minute. With more than one per core,
-      measurements are too slow.
+    load: Load average of the last minute. Above one per core, measured times
+      are too long.
   """
 
   processor: str

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measures the speed of this machine at the parts of training.
+"""Measures how fast this machine runs each part of training.
 
   python -m benchmarks.measure
 
-It prints a table for each measurement, and writes all numbers as JSON.
+The program prints a table for each measurement, and writes all numbers as JSON.
 """
 
 import dataclasses

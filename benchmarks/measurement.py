@@ -22,9 +22,9 @@ class Measurement:
     name: Name in the file.
     description: What is measured.
     unit: Unit of the values.
-    values: For each alternative one number for each repetition.
-    compared_with: The alternative that the others are divided by, repetition by
-      repetition; None for no comparison.
+    values: For each alternative, one number per repetition.
+    compared_with: The alternative by which the others are divided, repetition
+      by repetition; None for no comparison.
     target: What the numbers should be, in words; may be empty.
   """
 
@@ -63,7 +63,7 @@ class Measurement:
 def in_context(
   context: tff.framework.SyncContext, call: Callable[[], object]
 ) -> Callable[[], None]:
-  """Makes a call while `context` is TFF's default context."""
+  """Calls a function while `context` is TFF's default context."""
 
   def run() -> None:
     with contextlib.ExitStack() as stack:
@@ -82,7 +82,7 @@ def time_alternately(
 ) -> dict[str, list[float]]:
   """The seconds of interleaved calls of functions, after one call to warm up.
 
-  Interleaving spreads the machine's other load evenly over alternatives.
+  Interleaving spreads the load by other programs evenly over the functions.
   """
   for call in alternatives.values():
     call()

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The growth of memory from round to round."""
+"""The growth of memory over rounds."""
 
 import gc
 import pathlib
@@ -26,9 +26,9 @@ def measure(
   *,
   checkpoints: tuple[int, int] = (50, 300),
 ) -> measurement.Measurement:
-  """Measures the memory of the process after numbers of rounds.
+  """Measures the memory of the process after each number of rounds.
 
-  The number of repetitions is ignored, as rounds are repetitions.
+  The number of repetitions is ignored, because rounds are the repetitions.
   """
   del num_repetitions
   federation = federation_lib.Federation(size)

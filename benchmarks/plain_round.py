@@ -23,7 +23,7 @@ def build_client_updates(
   """Builds all client updates as plain TensorFlow functions.
 
   Returns:
-    weights -> the update of each client in round 1, initial - trained.
+    weights -> the update of each client in round 1, initial - trained weights.
   """
   system = federation.system
   optimizer = system.optimizer.build()
@@ -58,8 +58,8 @@ def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
   """Builds a round as plain TensorFlow functions, without TFF.
 
   Returns:
-    (weights, velocity, server's optimizer state) -> the same after round 1,
-    by the arithmetic of the process.
+    (weights, velocity, server's optimizer state) -> the new values after round
+    1, by the arithmetic of the process.
   """
   system = federation.system
   train_server = server_work.SupervisedTraining(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""From client priors to a network: accuracies of all steps on the way.
+r"""Accuracies of the steps from `client_priors` to `client_prior_network`.
 
   python -m benchmarks.priors_to_network --data_dir=tensorflow_datasets \
     --seeds=0,1,2,3,4 --table_file=results/network.csv
@@ -9,10 +9,10 @@ r"""From client priors to a network: accuracies of all steps on the way.
     --num_clients=10 --clients_per_round=5 --total_rounds=400 \
     --model=wide_resnet --partition=classes --table_file=results/network.csv
 
-A row is the test accuracy of one classifier: the regression of the labels
-alone, the linear layer of client priors (both by `client_priors`), the network
-of `client_prior_network`, and the same network with all labels in one place, in
-as many steps of as many images. Rows in the table are not repeated.
+Each row is the test accuracy of one classifier: the regression on the labels
+alone and the linear layer, both by `client_priors`; the network of
+`client_prior_network`; and the same network with all labels in one place, in
+equally many steps of equally many images. Rows in the table are not repeated.
 """
 
 import itertools
@@ -50,7 +50,7 @@ _COLUMNS = (*_KEY, 'accuracy', 'labels_right', 'seconds')
 
 
 def _run(system: str, folder: str, **settings):
-  """The columns of metrics.csv of a run."""
+  """The columns of metrics.csv after a run of a system."""
   task = sfl.TASKS[_TASK.value]
   if _DATA_DIR.value:
     settings['data_dir'] = _DATA_DIR.value
@@ -70,7 +70,7 @@ def _run(system: str, folder: str, **settings):
 def measure(
   classifier: str, partition: str, seed: int, folder: str
 ) -> dict[str, list[float]]:
-  """Accuracy, and the share of clients' labels that are right, by name."""
+  """Accuracy, and the fraction of clients' labels that are right, by name."""
   if classifier == 'all_labels':
     batch = _CLIENTS_PER_ROUND.value * _BATCH_SIZE.value
     size = {'digits': 1437, 'fashion_mnist': 60_000}[_TASK.value]
@@ -116,7 +116,7 @@ def measure(
 
 
 def main(argv: list[str]) -> None:
-  """Measures what the table lacks, seed by seed."""
+  """Measures the rows that the table lacks, seed by seed."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cost of a round of SemiFL on a Ray cluster of this machine."""
+"""The cost of a round of SemiFL on a local Ray cluster."""
 
 import collections
 

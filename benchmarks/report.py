@@ -26,7 +26,7 @@ class Report(settings.Settings):
   )
 
   def open_file(self) -> pathlib.Path:
-    """The output file, checked to be writable before anything is measured."""
+    """Opens the output file before measurements: it must be writable."""
     path = parts.to_file(self.output_file)
     with parts.writing(path):
       path.touch()
@@ -36,9 +36,9 @@ class Report(settings.Settings):
 def write(
   path: pathlib.Path, measurements: Iterable[measurement.Measurement]
 ) -> None:
-  """Prints the machine and measurements as tables, and writes all as JSON.
+  """Prints machine and measurements as tables, and writes everything as JSON.
 
-  The file is rewritten after each measurement, so that errors lose none.
+  The file is rewritten after each measurement, so that an error loses none.
   """
   here = machine.describe()
   print(f'{here}\n')

@@ -1,21 +1,22 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fills in the tables of docs/results from the recorded runs beside them.
+"""Fills in the tables of docs/results from the recorded runs beside the pages.
 
   python -m benchmarks.results_pages
 
-A page has the place of each table, `<!-- KIND FOLDER -->` to `<!-- end -->`:
+In a page, a table lies between `<!-- KIND FOLDER -->` and `<!-- end -->`. KIND
+is one of:
 
   runs      all experiments of a folder, `<experiment>_seed<seed>/metrics.csv`
-  periods   those of a folder that tell how often to average
-  chosen    the same with a chosen learning rate, beside a shared one
-  search    the validation losses that chose the rates
+  periods   experiments with different periods between averages
+  chosen    experiments with tuned and with shared learning rates
+  search    the validation losses that chose the learning rates
   rounds    the rounds of single runs
-  exchanges accuracy along the runs, and paired differences to other folders
+  exchanges accuracy by round, and paired differences to other folders
   tuned     the tables of `benchmarks.digits_table`
 
-A test fails where a page and its runs differ.
+A test fails if a page and its runs differ.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,7 +37,8 @@ _RATES = ('0.01', '0.03', '0.1', '0.3', '1')
 _PSEUDO_LABELS = {
   'trained on': 'client/label_ratio',
   'right': 'client/pseudo_accuracy',
-  # Of all labels trained on: a mean over clients would include empty ones.
+  # The fraction of all training labels: a mean over clients would include
+  # clients without labels.
   'right of these': 'client/micro_threshold_accuracy',
 }
 _Runs = dict[str, list[dict[str, str]]]
@@ -45,10 +47,10 @@ with (RESULTS / 'names.csv').open(newline='') as names:
 
 
 def fill_in(page: str) -> str:
-  """Replaces the tables of a page by those of the recorded runs.
+  """Replaces the tables of a page by tables of the recorded runs.
 
   Raises:
-    KeyError: If a table is of no known kind.
+    KeyError: If the kind of a table is unknown.
   """
 
   def write(place: re.Match[str]) -> str:
@@ -68,7 +70,7 @@ def read_runs(folder: str, name: str) -> _Runs:
 
 
 def _names(folder: str) -> list[str]:
-  """The experiments of a folder, the best after the last round first."""
+  """The experiments of a folder, by mean last accuracy, the best first."""
   found = {
     path.parent.name.rpartition('_seed')[0]
     for path in (RESULTS / folder).glob('*/metrics.csv')
@@ -80,7 +82,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _title(name: str) -> str:
-  """The name of an experiment in words, and in its folder."""
+  """An experiment in words, and the name of its runs."""
   for prefix, words in (
     ('cameras_', 'cameras, '),
     ('uneven_labels_', 'uneven labels, '),
@@ -98,7 +100,7 @@ def _last(runs: _Runs, column: str = 'test/accuracy') -> list[float]:
 
 
 def _show(values: Sequence[float]) -> str:
-  """The mean, and the sample standard deviation in parentheses."""
+  """A mean, and the sample standard deviation in parentheses, as text."""
   shown = f'{statistics.fmean(values):.1%}'
   if len(values) > 1:
     shown += f' ({100 * statistics.stdev(values):.1f})'
@@ -106,7 +108,7 @@ def _show(values: Sequence[float]) -> str:
 
 
 def _show_difference(ours: _Runs, others: _Runs) -> str:
-  """The mean paired difference in points, and its standard error."""
+  """The mean paired difference in points, and its standard error, as text."""
   seeds = [seed for seed in ours if seed in others]
   if len(seeds) < 2:
     return ''

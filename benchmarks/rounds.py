@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cost of a round of SemiFL beside plain TensorFlow."""
+"""The cost of a round of SemiFL, compared with plain TensorFlow."""
 
 import cProfile
 import pstats
@@ -17,7 +17,7 @@ from tff_semifl.runtime import values
 def measure(
   num_repetitions: int, size: federation_lib.Size | None = None
 ) -> measurement.Measurement:
-  """Measures rounds in process and in plain TensorFlow functions."""
+  """Measures rounds in process, and as plain TensorFlow functions."""
   federation = federation_lib.Federation(size or federation_lib.Size())
   run_plain_round = plain_round.build_round(federation)
   plain_state = plain_round.initial_state(federation)
@@ -86,7 +86,7 @@ def profile(
 
 
 def _cumulative(statistics: pstats.Stats, function) -> float:
-  """The seconds in a function, with those in its callees."""
+  """The seconds in a function, including its callees."""
   code = function.__code__
   key = (code.co_filename, code.co_firstlineno, code.co_name)
   return statistics.stats[key][3]

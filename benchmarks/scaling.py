@@ -30,7 +30,7 @@ def measure_rounds(
   factor: int = 10,
 ) -> measurement.Measurement:
   """Measures a round, and rounds with more clients, images or parameters."""
-  # Parameters grow with the square of the width, except for the first layer.
+  # Parameters grow with the square of the width, except in the first layer.
   wider = round(size.model_width * factor**0.5)
   sizes = {
     'a small round': size,
@@ -62,7 +62,7 @@ def measure_rounds(
 def measure_population(
   num_repetitions: int, *, numbers: tuple[int, int] = (100, 1_000_000)
 ) -> measurement.Measurement:
-  """Measures the sampling of cohorts of ten, by the size of the population."""
+  """Measures the time to sample ten clients, by the size of the population."""
   alternatives = {}
   for number in numbers:
     # All clients share one image, but have as many indices as usual.

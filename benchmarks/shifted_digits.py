@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Digits that violate the assumptions of client priors.
+"""Digits on which assumptions of client priors fail.
 
 Ten clients have two classes each, as in docs/results/digits_50_classes2, and
-the server has 50 labels. The images of `CAMERAS` have another contrast at each
-client; the server of `UNEVEN_LABELS` has many labels of some classes and few of
-others:
+the server has 50 labels. In the task `CAMERAS`, images have another contrast at
+each client. In the task `UNEVEN_LABELS`, the server has many labels of some
+classes and few of others:
 
   python -m launch.train client_prior_semifl \
     --task=benchmarks.shifted_digits:CAMERAS
@@ -53,7 +53,7 @@ class ShiftedDigits(image_task.Task):
     numbers = [int(number) for number in self.labels_per_class]
     labeled, unlabeled = partition.split_labels(
       train.labels,
-      # The server keeps some of these.
+      # The server gets some of these images.
       max(numbers) * task.num_classes,
       task.num_classes,
       self.split_seed,

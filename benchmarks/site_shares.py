@@ -3,20 +3,21 @@
 
 r"""Accuracy at sites, of the global model and with each site's class shares.
 
-Features of a file, client priors, for 100 clients:
+`client_priors` on a features file, for 100 clients:
 
   python -m benchmarks.site_shares --features_file=cifar10.npz --labels=40 \
     --num_clients=100 --seeds=0,1,2,3,4 --table_file=results/sites.csv
 
-A network on digits, SemiFL:
+SemiFL, with a network on digits:
 
   python -m benchmarks.site_shares --system=semifl --labels=50 \
     --partition=classes --total_rounds=40 --table_file=results/sites.csv
 
-A row of the table is a run of `launch.train`. Clients of training are measured
-on a fifth of their images, which nobody trained on. New sites are made of the
-test images, by the same partition; their shares are estimated from the first n
-images, and measured on the others. Runs in the table are not repeated.
+Each row of the table is a run of `launch.train`. Clients of training are
+measured on a fifth of their images, which were held out from training. The test
+images, partitioned in the same way, form new sites; a site's class shares are
+estimated from its first n images, and accuracy is measured on its other images.
+Runs in the table are not repeated.
 """
 
 from collections.abc import Sequence
@@ -77,7 +78,7 @@ def _spread(accuracies: Sequence[float]) -> list[float]:
 
 
 class _Model:
-  """An exported model, by logarithms of its probabilities."""
+  """The logarithms of an exported model's probabilities."""
 
   def __init__(self, path: pathlib.Path):
     self._model = exported_model.load(path)
@@ -97,7 +98,7 @@ class _Model:
     return adaptation.to_logits(np.concatenate(batches)).numpy()
 
   def adapt(self, own: np.ndarray, logits: np.ndarray) -> np.ndarray:
-    """Logits with the shares that are estimated from the logits `own`."""
+    """Logits under the class shares that are estimated from `own`."""
     found = self._estimate(tf.constant(own))
     return adaptation.adapt_logits(logits, found.shares, self.prior).numpy()
 
@@ -188,7 +189,7 @@ def run(partition: str, seed: int, folder: str) -> list[float]:
 
 
 def main(argv: list[str]) -> None:
-  """Runs the missing rows, and prints means over seeds."""
+  """Runs what the table lacks, and prints means over seeds."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""What own class shares gain where classes are normal distributions.
+r"""The gain from a site's class shares, for normally distributed classes.
 
   python -m benchmarks.site_shares_grid --table_file=results/grid.csv
 
-A classifier is a logistic regression on a few labels of each class. The prior
-is estimated at 40 clients, and sites of the same kind, or of one class that no
-client has alone, estimate shares from as many images as a client has. A row of
-the table is a cell, with the mean accuracy over sites on 300 other images.
+Each classifier is a logistic regression on a few labels of each class. The
+prior of class shares is estimated at 40 clients. Sites either resemble the
+clients, or have one class only, unlike any client. A site estimates its class
+shares from as many images as a client has. Each row of the table is a cell,
+with the mean accuracy over sites on 300 other images.
 """
 
 from collections.abc import Callable
@@ -27,8 +28,8 @@ from tff_semifl.label_shift import share_prior
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'Seeds.')
 _TABLE_FILE = flags.DEFINE_string('table_file', None, 'CSV file to write.')
 _COLUMNS = 'classes,labels,clients,site,images,seed,strength,global,own'
-# Dimensions, and the deviation of means, with which a few labels do for 65% to
-# 97% of images.
+# The number of dimensions, and the deviation of class means, for which a few
+# labels give accuracies of 65% to 97%.
 _CLASSES = {2: (8, 0.8), 10: (16, 0.9), 100: (32, 1.0)}
 _LABELS = (2, 20)
 _KINDS = ('two classes', 'dirichlet 0.1', 'dirichlet 0.5', 'alike')
@@ -39,7 +40,7 @@ _NUM_CLIENTS, _NUM_TESTED = 40, 300
 def draw_shares(
   kind: str, num_classes: int, rng: np.random.Generator
 ) -> np.ndarray:
-  """Class shares of clients or sites, float64 [clients, classes]."""
+  """Draws class shares of clients or sites, float64 [clients, classes]."""
   if kind == 'alike':
     return np.full([_NUM_CLIENTS, num_classes], 1 / num_classes)
   if kind.startswith('dirichlet'):
@@ -55,7 +56,7 @@ def draw_shares(
 def learn(
   num_classes: int, num_labels: int, rng: np.random.Generator
 ) -> tuple[Callable, Callable]:
-  """How to draw examples of labels, and the logits of a classifier."""
+  """A function that draws examples of labels, and a classifier's logits."""
   size, deviation = _CLASSES[num_classes]
   means = deviation * rng.normal(size=[num_classes, size])
 
@@ -70,7 +71,7 @@ def learn(
 def measure(
   num_classes: int, num_labels: int, kind: str, number: int, seed: int
 ) -> list[tuple]:
-  """Rows of the table: sites like the clients, and of one class."""
+  """Rows of the table, for sites like the clients and sites of one class."""
   rng = np.random.default_rng([seed, num_classes, num_labels])
   draw, classify = learn(num_classes, num_labels, rng)
 
@@ -102,7 +103,7 @@ def measure(
 
 
 def main(argv: list[str]) -> None:
-  """Writes the table, and prints the cell that loses most for each model."""
+  """Writes the table, and prints the worst cell of each classifier."""
   del argv
   lines = [_COLUMNS]
   for num_classes, num_labels in itertools.product(_CLASSES, _LABELS):

@@ -20,10 +20,10 @@ _FIRST_ROUND = 'start to the end of the first round'
 def measure(
   num_repetitions: int, *, model_depth: int = 28, model_width: int = 2
 ) -> measurement.Measurement:
-  """Measures `launch.train semifl` until its first round ends.
+  """Measures the time of `launch.train semifl` until its first round ends.
 
   With two server steps, statistics and an evaluation of a few images, nearly
-  all of the time is imports, building and compiling.
+  all of this time is imports, building and compiling.
   """
   with tempfile.TemporaryDirectory() as folder:
     images = pathlib.Path(folder, 'images')
@@ -45,7 +45,7 @@ def measure(
 
 
 def measure_digits(num_repetitions: int) -> measurement.Measurement:
-  """Like `measure`, with the demonstration's settings and 25 server steps."""
+  """Measures like `measure`, with the demo's settings and 25 server steps."""
   return _measure(
     'startup_digits',
     'digits, 25 server steps',

@@ -1,18 +1,18 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Client priors beside published methods, on the same features and clients.
+r"""Compares `client_priors` with published methods, on the same features.
 
-Pixels of digits, and features of files:
+Pixels of digits, and features files:
 
   python -m benchmarks.unlabeled_baselines \
     --data=digits,cifar10.npz,fashion_mnist.npz --folder=results/baselines
 
-A row of `runs.csv` is one method, on one data set, partition and seed. The
+Each row of `runs.csv` is one method on one data set, partition and seed. The
 settings of a method are chosen for each data set, on all partitions together,
-with seeds 20 to 22: those with the largest mean of both accuracies, in
-`tuning.csv`. Client priors are the library's, and are not tuned. Rows in the
-files are not computed again. `benchmarks.unlabeled_figure` summarizes them.
+with seeds 20 to 22, by the mean of both accuracies in `tuning.csv`.
+`client_priors` is this package's system, and is not tuned. Rows in the files
+are not computed again. `benchmarks.unlabeled_figure` summarizes the files.
 """
 
 import csv
@@ -40,7 +40,7 @@ from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 
 OURS = 'client_priors'
-# From few classes of a client to all, as a figure names them.
+# From few classes per client to all classes, as named in a figure.
 PARTITIONS = {
   'classes2': '2 classes',
   'dirichlet0.1': 'Dirichlet(0.1)',
@@ -50,7 +50,7 @@ PARTITIONS = {
 }
 _RUN_COLUMNS = ('data', 'partition', 'seed', 'method', 'test', 'own', 'seconds')
 _TUNING_COLUMNS = ('data', 'method', 'settings', 'test', 'own')
-# One for each partition.
+# A tuning seed for each partition.
 _TUNING_SEEDS = (20, 22, 21, 20, 21)
 _NAMES = [*baseline_methods.METHODS, OURS]
 _METHODS = flags.DEFINE_list('methods', _NAMES, 'Methods.')
@@ -86,7 +86,7 @@ def _create_task(data: str):
 
 
 def load(data: str, partition: str, seed: int) -> federated_data.FederatedData:
-  """Digits with 20 labels and clients, or a file with 40 and 100."""
+  """Digits with 20 labels and 20 clients, or a file with 40 and 100."""
   labels, clients = (20, 20) if data == 'digits' else (40, 100)
   changes = {'num_labeled': labels, 'num_clients': clients, 'seed': seed}
   changes |= client_priors_process.PARTITIONS[partition]
@@ -100,7 +100,7 @@ def load(data: str, partition: str, seed: int) -> federated_data.FederatedData:
 def create_problem(
   data: str, partition: str, seed: int
 ) -> baseline_methods.Problem:
-  """The components and the regression of labels that client priors use."""
+  """The principal components and the regression that `client_priors` uses."""
   loaded = load(data, partition, seed)
   order = np.concatenate(loaded.shares)
   pool = loaded.unlabeled.images[order]
@@ -156,7 +156,7 @@ _build = functools.lru_cache(maxsize=1)(client_priors_process.build)
 
 
 def measure_ours(data: str, partition: str, seed: int) -> list[float]:
-  """As `measure`, of the library: its training, and its shares of sites."""
+  """Like `measure`, for `client_priors` with the class shares of sites."""
   loaded = load(data, partition, seed)
   counts = np.bincount(loaded.labeled.labels)
   process = _build(loaded.test.images.shape[1:], len(counts))
@@ -210,7 +210,7 @@ def tune(path: pathlib.Path, data: str, method: str) -> dict[str, Any]:
 
 
 def main(argv: list[str]) -> None:
-  """Runs what is missing."""
+  """Runs what the files lack."""
   del argv
   for flag, known in ((_METHODS, _NAMES), (_PARTITION, PARTITIONS)):
     for value in flag.value:

@@ -5,8 +5,8 @@ r"""Tables and a figure of `benchmarks.unlabeled_baselines`.
 
   python -m benchmarks.unlabeled_figure --folder=results/baselines
 
-Prints a table for each data set, and writes `gains.svg`: the gain over the
-labels alone by how many classes a client has, a line for each method.
+The program prints a table for each data set, and writes `gains.svg`: for each
+method, the gain over the labels alone by the number of classes per client.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _PARTITIONS = unlabeled_baselines.PARTITIONS
 _ALONE = 'labels_alone'
 _ACCURACIES = {'test': 'test images', 'own': "clients' own images"}
 
-# Of data and method: percent, [partitions, seeds, accuracies].
+# By data set and method: percent, [partitions, seeds, accuracies].
 Accuracies = dict[tuple[str, str], np.ndarray]
 
 
@@ -45,7 +45,7 @@ def collect(rows: list[dict[str, str]]) -> Accuracies:
 
 
 def summarize(found: Accuracies, data: str) -> Iterator[str]:
-  """Yields a table of one data set: a row for each method."""
+  """Yields a table of one data set, with a row for each method."""
   header = [data, *_PARTITIONS.values(), 'mean', 'worst gain']
   yield f'| {" | ".join(header)} |'
   yield f'|{len(header) * " --- |"}'
@@ -60,7 +60,7 @@ def summarize(found: Accuracies, data: str) -> Iterator[str]:
 
 
 def draw(found: Accuracies, path: pathlib.Path) -> None:
-  """Draws gains over the labels alone, with a panel for data and accuracy."""
+  """Plots gains over the labels alone: a panel per data set and accuracy."""
   names = list(dict.fromkeys(data for data, _ in found))
   drawn = figure.Figure(figsize=(4 * len(names), 6.5))
   panels = drawn.subplots(2, len(names), sharex=True, squeeze=False)

@@ -21,7 +21,7 @@ import tff_semifl as sfl
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EMATeacher(sfl.LabelEachBatch):
-  """Labels each batch with a moving average of the client's weights."""
+  """Labels each batch by a moving average of the client's weights."""
 
   teacher_decay: float = sfl.setting(0.9, 'Decay of the moving average.')
 
@@ -36,7 +36,7 @@ class EMATeacher(sfl.LabelEachBatch):
     return super().label(client.by(state), state)
 
   def after_step(self, state: Any, weights: Any) -> Any:
-    """Moves the teacher towards the model."""
+    """Moves the teacher towards the client's new weights."""
     decay = self.teacher_decay
     return tf.nest.map_structure(
       lambda old, new: decay * old + (1 - decay) * new, state, weights

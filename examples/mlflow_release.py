@@ -15,7 +15,7 @@ import tensorflow_federated as tff
 
 
 def create(path: pathlib.Path, settings: dict) -> 'MLflowManager':
-  """Begins a run of MLflow, or resumes the one that the folder names."""
+  """Begins a run of MLflow, or resumes the run that the folder names."""
   file = path / 'mlflow_run_id.txt'
   mlflow.end_run()
   if file.exists():
@@ -27,7 +27,7 @@ def create(path: pathlib.Path, settings: dict) -> 'MLflowManager':
 
 
 class MLflowManager(tff.program.ReleaseManager):
-  """Logs the metrics of each evaluated round; MLflow ends the run at exit."""
+  """Logs the metrics of each evaluated round; at exit, MLflow ends the run."""
 
   def __init__(self, run_id: str):
     self._run_id = run_id

@@ -1,13 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A method of your own: SemiFL with weighted pseudo-labels.
+"""Your own method: SemiFL with weighted pseudo-labels.
 
-As in SoftMatch, there is no threshold: an image has less weight the more its
-confidence is below the mean confidence of the last round. The logarithm of the
-mean predicted probabilities is added to the logits in the losses, so that rare
-classes count as much as others. The server sends clients the mean confidence
-and the mean probabilities of the last round.
+As in SoftMatch, there is no threshold: the further the confidence of an image
+is below the mean confidence of the last round, the less weight the image has.
+The logarithm of the mean predicted probabilities is added to the logits in the
+losses, so that rare classes count as much as frequent classes. The server sends
+clients the mean confidence and the mean probabilities of the last round.
 
 In a clone, this command trains the method; its settings are flags:
 
@@ -46,12 +46,12 @@ class SoftFixMix(sfl.FixMix):
   def logit_offset(
     self, client: sfl.ClientContext, labels: sfl.PseudoLabels
   ) -> tf.Tensor:
-    """What is added to the logits in the losses, float32 [classes]."""
+    """The addition to the logits in the losses, float32 [classes]."""
     del labels
     return tf.math.log(client.guidance['prior'] + 1e-6)
 
   def report(self, client: sfl.ClientContext, state: Any) -> Any:
-    """A client's sums over images, which the server adds over clients."""
+    """A client's sums over images, which the server adds up over clients."""
     del state
     return {
       'confidence': tf.reduce_sum(client.labels.confidences),
@@ -59,7 +59,7 @@ class SoftFixMix(sfl.FixMix):
     }
 
   def init_guidance(self, model: sfl.ImageClassifier) -> Any:
-    """What the server sends to clients in the first round."""
+    """The message of the server to clients in the first round."""
     return {
       # All weights are 1 in the first round.
       'mean_confidence': tf.constant(0.0),
@@ -67,7 +67,7 @@ class SoftFixMix(sfl.FixMix):
     }
 
   def guidance(self, kept: Any, sums: Any, server: sfl.Server) -> Any:
-    """What the server sends to clients in the next round."""
+    """The message of the server to clients in the next round."""
     del server
     num_images = tf.reduce_sum(sums['classes'])
     if_any = {

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A method of your own in one place, without clients: entropy minimization.
+"""Your own method in one place, without clients: entropy minimization.
 
 The loss is the cross-entropy of labeled images plus the weighted mean entropy
 of predictions for unlabeled images.
@@ -34,7 +34,7 @@ class EntropyMinimization(sfl.PooledMethod):
   def loss(self, step: sfl.PooledStep, memory: Any) -> sfl.PooledStepOutput:
     """The loss of a step, and the logits of labeled images."""
     del memory
-    # One call, so that batch normalization has one batch.
+    # A single call, so that batch normalization uses one batch.
     labeled_logits, logits = step.logits(
       step.labeled_images(), step.weak_images()
     )

@@ -3,8 +3,8 @@
 
 """Class prototypes: clients train on images near the prototype of their label.
 
-The prototype of a class is the mean feature of images with this pseudo-label in
-the last round that had such images.
+The prototype of a class is the mean feature of the images with this
+pseudo-label, in the last round in which there were such images.
 
   python -m launch.train examples.prototypes:PROTOTYPES
 
@@ -23,10 +23,10 @@ import tff_semifl as sfl
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrototypeFixMix(sfl.FixMix):
-  """SemiFL's client with an additional selection of images by prototypes."""
+  """SemiFL's client, which also selects images by prototypes."""
 
   def init_guidance(self, model: sfl.ImageClassifier) -> Any:
-    """Sums of features, and numbers of images, of each class: zeros."""
+    """Initial sums of features and numbers of images, by class: zeros."""
     size = sfl.require_features(model.features).size
     return {
       'sums': tf.zeros([model.num_classes, size]),
@@ -45,7 +45,7 @@ class PrototypeFixMix(sfl.FixMix):
   def select(
     self, client: sfl.ClientContext, labels: sfl.PseudoLabels
   ) -> tf.Tensor:
-    """Selects confident images whose label is that of the nearest prototype."""
+    """Selects confident images whose label has the nearest prototype."""
     counts = client.guidance['counts'][:, tf.newaxis]
     means = client.guidance['sums'] / tf.maximum(counts, 1.0)
     distances = tf.norm(client.features()[:, tf.newaxis] - means, axis=-1)
@@ -54,7 +54,7 @@ class PrototypeFixMix(sfl.FixMix):
     return super().select(client, labels) & agrees
 
   def report(self, client: sfl.ClientContext, state: Any) -> Any:
-    """The sum of features, and the number of images, of each class."""
+    """The sum of features and the number of images of each class."""
     del state
     classes = tf.one_hot(client.labels.labels, client.num_classes)
     return {

@@ -5,10 +5,11 @@
 
   python examples/theorem_1.py
 
-A first classifier labels images; a kernel classifier is trained on strong
+A first classifier labels images. Then a kernel classifier is trained on strong
 augmentations of the confident images (SemiFL, appendix D.3, steps 1 to 3). The
-theorem bounds the risk by a power of the number of unlabeled images. In this
-problem all constants are known, and the risk falls as the bound does.
+theorem bounds the risk by a power of the number of unlabeled images. In the
+problem of this program all constants are known, and the risk falls as the bound
+does.
 
 An image is a number x in 0..1, of class 1 with probability m(x). The theorem's
 assumptions and constants are:
@@ -18,14 +19,15 @@ assumptions and constants are:
 - A2, A3: A strongly augmented image can be anywhere, so that v is 0, and at
   each x a fraction m(x) of augmented images is of class 1.
 - A4, A5: m crosses 1/2 with a positive slope, so that alpha is 1, and slopes
-  are bounded, so that q is 1. Slopes differ on both sides: otherwise a kernel
-  has no bias there, and the risk falls faster than the bound.
+  are bounded, so that q is 1. The slopes on the two sides differ: otherwise a
+  kernel would have no bias there, and the risk would fall faster than the
+  bound.
 - A6: The first classifier fits piecewise linear probabilities by least squares;
   the error falls with the root of the number of labels.
 
 Labeled and test images are uniform, so that d is 1. The number of labels grows
-more slowly than the number of images; equation 14 of SemiFL tells for which s
-the labels alone are not enough.
+more slowly than the number of images. By equation 14 of SemiFL, labels alone
+are not enough for some values of s.
 """
 
 import dataclasses
@@ -34,15 +36,16 @@ import pathlib
 import matplotlib.pyplot as plt
 import numpy as np
 
-# The ends of m's line segments; m is 0 before and 1 after them. The slope is 2,
-# and 1/2 in the segment before the crossing of 1/2.
+# The ends of m's line segments. m is 0 before the first end and 1 after the
+# last. The slope is 2, and 1/2 in the segment before m crosses 1/2.
 _PLACES = np.array([0.1, 0.3, 0.5, 0.75])
 _PROBABILITIES = np.array([0.0, 0.4, 0.5, 1.0])
 _GRID = np.linspace(0, 1, 20_001)
 _ALPHA, _Q, _V, _D = 1, 1, 0, 1
 # With n unlabeled images there are n^zeta labels.
 _ZETA = 0.8
-# A kernel at the crossing of 1/2 must cover only the two segments around it.
+# The scale of bandwidths: at the crossing of 1/2, a kernel must cover only the
+# two adjacent segments.
 _KERNEL_SCALE = 0.7
 
 
@@ -67,7 +70,8 @@ class KernelClassifier:
 
   Attributes:
     x: float64 [data], sorted.
-    ones_before: int64 [data + 1], number of data of class 1 before each index.
+    ones_before: int64 [data + 1], the number of data of class 1 before each
+      index.
     bandwidth: Half the width of the box kernel.
   """
 
@@ -90,7 +94,7 @@ class KernelClassifier:
 
 
 def train(x: np.ndarray, y: np.ndarray, bandwidth: float) -> KernelClassifier:
-  """A classifier of data x [data] with classes y [data], 0 or 1."""
+  """Trains a classifier of data x [data] with classes y [data], 0 or 1."""
   order = np.argsort(x)
   ones_before = np.concatenate([[0], np.cumsum(y[order])])
   return KernelClassifier(x[order], ones_before, bandwidth)
@@ -139,13 +143,13 @@ def fit_lines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def measure(
   num_images: int, s: float, generator: np.random.Generator
 ) -> tuple[float, float]:
-  """The risks of training on labels alone, and also on augmented images.
+  """The risks of training on labels alone, and of also using augmented images.
 
-  Bandwidths and threshold are those of the theorem's proof.
+  Bandwidths and threshold are as in the theorem's proof.
 
   Args:
     num_images: The number of unlabeled images, n_u.
-    s: The scarcity of confident images (A1).
+    s: The exponent of confident images (A1).
     generator: The random generator of all images.
   """
   x, y = draw_labeled(int(num_images**_ZETA), generator)
@@ -178,11 +182,11 @@ def main(
 
   Args:
     sizes: Numbers of unlabeled images.
-    num_runs: Number of runs that risks are averaged over.
+    num_runs: The number of runs over which risks are averaged.
     output_dir: Folder for the figure, `theorem_1.svg`.
   """
   scarcities = (0.5, 2.0)
-  # Float64 [s, size, 2]: of labels alone, and with augmented images.
+  # Float64 [s, size, 2]: with labels alone, and with augmented images.
   risks = np.array(
     [
       [

@@ -7,6 +7,6 @@ import sys
 
 from tff_semifl.cli import program
 
-# The first argument while Python looks for a module to run.
+# The first argument while Python searches for the module to run.
 if sys.argv[:1] == ['-m']:
   program.begin()

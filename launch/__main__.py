@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The list of programs, and the command that starts them.
+"""The list of programs, and the command that starts a program.
 
-An installed package has the command tff-semifl. In a clone these are
-equivalent:
+An installed package has the command tff-semifl. In a clone, these two commands
+are equivalent:
 
   python -m launch train semifl --task=digits
   python -m launch.train semifl --task=digits
@@ -47,7 +47,7 @@ def main() -> None:
 
 def summarize(name: str) -> str:
   """The first line of a program's description."""
-  # Parsed, because an import of TensorFlow takes seconds.
+  # Parsed instead of imported, because importing TensorFlow takes seconds.
   source = pathlib.Path(__file__).with_name(f'{name}.py').read_text()
   return ast.get_docstring(ast.parse(source)).partition('\n')[0]
 

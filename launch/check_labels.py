@@ -33,7 +33,7 @@ _COLUMNS = (
   *('same_label', 'nearest'),
 )
 _NEAREST = 3
-# The number of labels on the page, and of printed labels.
+# The numbers of labels on the page, and in the printed list.
 _ON_PAGE = 100
 _PRINTED = 10
 
@@ -94,7 +94,7 @@ def main(chosen: CheckLabels) -> None:
 def _find_doubts(
   labeled: labeling_inputs.FileFeatures, others: np.ndarray | None
 ) -> list[_Doubt]:
-  """All labels, the least probable first."""
+  """All labels, in order of increasing probability."""
   labels, names = labeled.labels, labeled.class_names
   probabilities = label_check.check_labels(
     labeled.features, labels, len(names), others

@@ -94,7 +94,7 @@ def main(chosen: ChooseImages) -> None:
 
 
 def _check_copies(chosen: ChooseImages) -> None:
-  """Checks the flag of copies, before features are computed."""
+  """Checks the flag --copy_to, before features are computed."""
   if chosen.copy_to is None:
     return
   with settings.blame('copy_to', chosen.copy_to):
@@ -115,7 +115,7 @@ def _choose(
   images: labeling_inputs.FileFeatures,
   labeled: labeling_inputs.FileFeatures | None,
 ) -> image_choice.Choice:
-  """Chooses images; with two labeled classes or more also by a regression."""
+  """Chooses images; with two labeled classes or more also by a classifier."""
   if labeled is None:
     return image_choice.choose_images(
       images.features, chosen.number, seed=chosen.seed

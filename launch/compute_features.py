@@ -8,9 +8,10 @@ r"""Computes the features of a task's images with a pretrained network.
   python -m launch.train client_priors --task=features \
     --features_file=cifar10.npz
 
-Training with --model=frozen:NAME of launch.train does not need a file; a file
-is for features that you inspect, change or use elsewhere. It has the arrays of
---features_file. Features are also cached, so that the same command continues.
+launch.train with --model=frozen:NAME does not need a file; a file is for
+features that you inspect, change or use elsewhere. The file has the arrays of
+--features_file. Features are also cached, so that the same command continues
+after an interrupt.
 """
 
 import dataclasses

@@ -118,7 +118,7 @@ def main(own: parts.Seeds, command: command_lib.Command) -> None:
     print('Accuracies are those on the validation images; nothing was tested.')
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
   path = pathlib.Path(command.run.output_dir) / 'report.html'
-  # Runs without clients come first, as the baseline of differences.
+  # Runs without clients come first: differences are relative to these runs.
   folders = [
     run[1].path for column in zip(*pairs, strict=True) for run in column
   ]
@@ -131,7 +131,7 @@ def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
   """Creates the command, with quick defaults."""
   command = commands.create(system_name, changes)
   quick = command.experiment.data.task.quick
-  # Chosen parts, such as another model, may lack some quick settings.
+  # Some quick settings may not exist, for example with another model.
   return settings.change_present(command, {**quick, **changes})
 
 

@@ -199,7 +199,7 @@ def main(export: Export) -> None:
 def _describe_result(
   folder: pathlib.Path, prior: share_prior.SharePrior | None
 ) -> list[str]:
-  """Lines on the result for the card."""
+  """Lines for the card on the result of training."""
   lines = model_results.read_by_system(folder)
   if prior is not None:
     lines.append(site_shares.describe(prior))
@@ -228,7 +228,7 @@ def _load_test_images(
   export: Export,
   task: image_task.ImageTask,
 ) -> tuple[sources.LabeledImages | None, str | None]:
-  """The test images and None, or None and the reason."""
+  """Returns (test images, None), or (None, the reason why there are none)."""
   if not export.evaluate:
     return None, 'it was not asked for, by --noevaluate'
   try:

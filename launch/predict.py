@@ -99,7 +99,7 @@ def main(predict: Predict) -> None:
 def _read_batches(
   model: exported_model.ExportedModel, files: Sequence[pathlib.Path]
 ) -> Iterator[tuple[list[Any], np.ndarray]]:
-  """Yields names, and images or vectors."""
+  """Yields names, and batches of images or vectors."""
   read = (
     feature_files.read_batches
     if model.kind is sources.FEATURES

@@ -37,7 +37,7 @@ have names:
 
 @functools.cache
 def _members() -> dict[str, list[str]]:
-  """The names of the systems of each group, larger groups first."""
+  """The names of the systems in each group, larger groups first."""
   members = collections.defaultdict(list)
   for name, system in system_registry.SYSTEMS.items():
     is_member = {
@@ -53,7 +53,7 @@ def _members() -> dict[str, list[str]]:
 
 
 class _Row(NamedTuple):
-  """A row of a table: one setting.
+  """A setting, as a row of a table.
 
   `owners` are the choices that have the setting, such as 'task=cifar10'; empty
   if the setting always exists. `defaults` has the default of each system.
@@ -79,7 +79,7 @@ def create_page() -> str:
   groups = collections.defaultdict(dict)
   for system_name in system_registry.SYSTEMS:
     command = commands.create(system_name, {})
-    # Several models have a `model_depth`, each with its own meaning.
+    # Several models have a setting `model_depth`, each with another meaning.
     chosen = {
       (each.name, each.meaning): each.value
       for each in settings.describe(command)
@@ -107,7 +107,7 @@ def create_page() -> str:
 
 def _format(row: _Row) -> tuple[str, str, str]:
   meaning = command_line.describe(row.setting)
-  # Escapes ends of cells and HTML.
+  # Escapes the delimiters of cells, and HTML.
   meaning = meaning.replace('|', r'\|').replace('<', '&lt;')
   if row.setting.values.names and not row.setting.is_choice:
     meaning = f'{meaning} One of {", ".join(row.setting.values.names)}.'
@@ -130,7 +130,7 @@ def _say_where(row: _Row) -> Iterator[str]:
 
 
 def _say_systems(names: Iterable[str]) -> list[str]:
-  """Whole groups of systems, the largest first, then single systems."""
+  """Names whole groups of systems, the largest first, then single systems."""
   left, said = set(names), []
   for group, members in _members().items():
     if left.issuperset(members):
@@ -142,7 +142,7 @@ def _say_systems(names: Iterable[str]) -> list[str]:
 
 
 def _format_default(row: _Row) -> str:
-  """The most common default, then the defaults of other systems."""
+  """The most common default, then the systems with other defaults."""
   (usual, _), *_ = collections.Counter(row.defaults.values()).most_common()
   by_value = collections.defaultdict(list)
   for system_name, default in row.defaults.items():

@@ -44,7 +44,7 @@ _STOP_SECONDS = 10
 def check_cluster(address: str) -> None:
   """Checks `RAY_AUTH_MODE`, and that a server listens at host:port."""
   ray_options.prepare(is_local=False)
-  # TLS does not suffice: Ray's port for packages of programs does not use TLS.
+  # TLS is not enough: Ray's port for packages of programs does not use TLS.
   if os.environ.get('RAY_AUTH_MODE') != 'token':
     raise errors.WorkerError(
       'whoever reaches this machine could read its images: have all machines of'
@@ -58,7 +58,7 @@ def check_cluster(address: str) -> None:
 
 
 def print_lines(name: str) -> str:
-  """The path of a pipe whose lines are printed after the site's name.
+  """The path of a pipe; lines in the pipe are printed after the site's name.
 
   Other processes of this user can open the path.
   """
@@ -86,7 +86,7 @@ def join(
     *(sys.executable, '-m', 'ray.scripts.scripts', 'start', '--block'),
     f'--address={address}',
     f'--resources={json.dumps({resource: 1})}',
-    # Only tasks for this site run here.
+    # Only tasks of this site run here.
     '--num-cpus=0',
     '--disable-usage-stats',
   ]
@@ -99,7 +99,7 @@ def join(
       stdin=subprocess.DEVNULL,
       stdout=log,
       stderr=log,
-      # Ctrl-C goes to this process, which ends Ray in order.
+      # Ctrl-C reaches only this process, which ends Ray in order.
       start_new_session=True,
     )
     try:

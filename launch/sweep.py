@@ -146,7 +146,7 @@ def _train(
   failed = []
   with (
     contextlib.closing(sweep_runs.execute(runs, sweep.parallel)) as ended,
-    # None shows the bar only in terminals.
+    # None shows the bar on terminals only.
     tqdm.tqdm(
       total=len(runs), unit='run', disable=progress.is_quiet() or None
     ) as bar,
@@ -182,7 +182,7 @@ def _say(text: str) -> None:
 
 
 def _create_runs(sweep: Sweep, passed_on: Sequence[str]) -> _Runs:
-  """The runs of each entry, checked."""
+  """Creates and checks the runs of each entry."""
   seeds = sweep.seeds.read(0)
   sweep_runs.check_passed_on(passed_on)
   with settings.blame('flagfiles', sweep.flagfiles or None):

@@ -54,7 +54,7 @@ class Digits(image_task.Task):
 
 
 def _load() -> sources.TaskData:
-  # A slow import, which would delay the registry of tasks.
+  # A slow import, which would delay loading the registry of tasks.
   from sklearn import datasets
 
   digits = datasets.load_digits()

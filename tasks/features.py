@@ -25,7 +25,7 @@ class Features(image_task.Task):
   """A user's own feature vectors, such as outputs of a pretrained network."""
 
   short_name = 'features'
-  # A resumed run may read another file, whose digest is compared.
+  # A resumed run may read another file: digests are compared, not paths.
   told_by_data = ('features_file',)
 
   features_file: str | None = settings.setting(
@@ -73,6 +73,6 @@ def _find_version(path: str) -> tuple[int, ...]:
   try:
     found = os.stat(path)
   except OSError:
-    # Reading the file will report the error.
+    # Ignored here: reading the file will report the error.
     return ()
   return found.st_ino, found.st_size, found.st_mtime_ns

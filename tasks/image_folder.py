@@ -50,7 +50,7 @@ class ImageFolder(image_task.Task):
 
   short_name = 'image_folder'
   gives_shares = True
-  # A resumed run may read another folder, whose digest is compared.
+  # A resumed run may read another folder: digests are compared, not paths.
   told_by_data = ('image_dir',)
   strong_augmentation = 'keras_cv_gentle'
 
@@ -106,7 +106,7 @@ class ImageFolder(image_task.Task):
     if self.image_size is None:
       size = {'image_size': '32', 'model_depth': 10}
     else:
-      # The possible depths of a network depend on the size.
+      # The possible depths of the network depend on the image size.
       size = {'model_width': 1}
     return {
       **size,
@@ -147,7 +147,7 @@ def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
 def _find_versions(root: str) -> str:
   """A digest of the names, sizes and times of all files in a folder."""
   digest = hashlib.sha256()
-  # Reading the folder and the file will report the error.
+  # Ignored here: reading the folder and the file will report the error.
   with contextlib.suppress(data_errors.DataError):
     for folder in image_listing.walk(pathlib.Path(root)):
       for path in sorted(folder.glob('*')):
