@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A client's round with labels made batch by batch, in NumPy (D.3).
+"""A client's local training with labels for each batch, in NumPy.
 
-For a classifier that SGD is written out for, by default the linear one. Only
+The classifier needs an SGD in NumPy; the default is the linear classifier. Only
 the random numbers are TensorFlow's.
 """
 
@@ -19,7 +19,7 @@ from tff_semifl.randomness import random_seeds
 
 
 class ClientRound(NamedTuple):
-  """The results of a client's round."""
+  """The results of a client's local training."""
 
   weights: list[np.ndarray]
   loss_sum: float
@@ -46,7 +46,7 @@ def train_client(
   create_sgd=linear_reference.NumpySGD,
   dropout_rate: float = 0.0,
 ) -> ClientRound:
-  """Labels each batch by its weak views and trains on its strong ones."""
+  """Labels weak augmentations of a batch, and trains on strong ones."""
   purpose = random_seeds.Purpose
   sgd = create_sgd(weights, learning_rate)
   loss_sum = 0.0

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Clients and a server for tests of hooks of methods."""
+"""Contexts of clients and of a server, for tests of method hooks."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def of_labels(
 ) -> hook_arguments.ClientContext:
   """The context of a client that has labeled its images.
 
-  Any model makes `logits`, float32 [images, classes], of the images.
+  `logits`, float32 [images, classes], are the outputs of any model.
   """
   weights = linear_reference.create_classifier().initial_weights
   return hook_arguments.ClientContext(
@@ -50,7 +50,7 @@ def create_server(
   seed: int = 7,
   round_num: int = 1,
 ) -> hook_arguments.Server:
-  """A server, by default with a linear model and its initial weights."""
+  """A server's context, by default with a linear model and initial weights."""
   model = model or linear_reference.create_classifier()
   return hook_arguments.Server(
     model=model,
@@ -62,7 +62,7 @@ def create_server(
 
 
 def with_images(images: np.ndarray, labels: Any, **options: Any):
-  """A server with some labeled images."""
+  """A server's context with some labeled images."""
   return create_server(
     linear_reference.labeled_dataset(images, labels), **options
   )

@@ -14,19 +14,19 @@ from absl import flags
 from absl import logging
 import pytest
 
-# absl's main would parse them; under pytest each keeps its default.
+# absl's main would parse these flags; under pytest each flag keeps its default.
 flags.FLAGS.mark_as_parsed()
 
-# A background job ignores SIGINT, and so would the worker of TFF's own context,
-# which ends by that signal alone and holds the output open until it does.
+# A background job ignores SIGINT. TFF's worker would inherit this, although it
+# ends by SIGINT only, and would hold the output open.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
   signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Models are small, and tests share the cores. TensorFlow reads it when it
-# begins to compute, in the programs that tests start, too.
+# Models are small, and tests share the cores. TensorFlow reads the variable
+# when it first computes, also in programs that tests start.
 os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
 
-# As `launch` has it: tests build as many graphs as programs do.
+# As in `launch`: tests build as many graphs as programs do.
 gc.set_threshold(100_000)
 atexit.register(gc.freeze)
 
@@ -43,8 +43,8 @@ _STARTS_PROGRAMS = re.compile(
 def messages():
   """Makes absl log messages in each test, whatever ran before.
 
-  TensorFlow logs none while it writes a SavedModel. Where two threads do so at
-  the same time, as TFF's own managers do, it may log none ever after.
+  TensorFlow disables logging while it writes a SavedModel. If two threads write
+  at the same time, as TFF's managers do, logging may stay disabled.
   """
   logging.set_verbosity(_VERBOSITY)
 
@@ -53,8 +53,8 @@ def messages():
 def pytest_xdist_make_scheduler(config, log):
   """Schedules files with real programs first, because they take longest.
 
-  By itself xdist begins with the files that have the most tests, and those with
-  one long test come last, when other processes have nothing left to do.
+  By default xdist begins with the files that have the most tests. A file with
+  one long test would come last, when other processes are idle.
   """
   if config.getvalue('dist') != 'loadfile':
     return None
@@ -62,10 +62,10 @@ def pytest_xdist_make_scheduler(config, log):
 
   class ProgramsFirst(scheduler.LoadFileScheduling):
     def _split_scope(self, nodeid):
-      # Together its tests take minutes, and they share no set-up.
+      # The tests of this file take minutes, and share no set-up.
       if nodeid.startswith(_LONGEST_FILE):
         return nodeid
-      # The programs of Ray that one machine has share a file.
+      # The programs on Ray, of which a machine has one at a time, share a file.
       if _USES_RAY.search(nodeid):
         return 'tests/launch/ray'
       # Programs that are forks of one process, which takes seconds to start.

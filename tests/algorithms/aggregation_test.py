@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of SemiFL with other aggregators than the mean."""
+"""Tests of SemiFL with aggregators other than the mean."""
 
 import functools
 
@@ -37,9 +37,9 @@ def _build(aggregator, **changes):
   return linear_problem.build(
     'semifl',
     {
-      # With three classes, most confidences are higher.
+      # With three classes, most confidences are above this threshold.
       'confidence_threshold': 0.34,
-      # Weights are those of the mean, and nothing is done to them after.
+      # The new weights are the mean itself: no server training, no momentum.
       'server_epochs': 0,
       'global_momentum': 0.0,
       'aggregator': aggregator,
@@ -90,7 +90,7 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
     process = _build('robust')
     self._assert_nothing_was_done(*self._run_round(process, [0, 1, 2], 0))
     state, output = self._run_round(process, [0, 1, 2])
-    # All three are longer than 1, and 0 - 0.8 is what it is wrong by.
+    # All three updates are longer than 1.
     before, after = (
       each.aggregator['inner_agg']['clipping_norm'][0].current_estimate
       for each in (state, output.state)
@@ -98,7 +98,7 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
     self.assertAlmostEqual(after / before, np.exp(0.2 * 0.8), places=5)
 
   def test_private_mean_counts_all_clients_of_the_round(self):
-    """Clients without an update count, too: who has one is secret."""
+    """Clients without an update count too: the number of updates is secret."""
     process = _build_private()
     rounds = [
       self._run_round(process, cohort) for cohort in ([0], [1], [2], [0, 1])
@@ -112,7 +112,7 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
       for name in ('weight_diversity', 'relative_weight_diversity'):
         self.assertTrue(np.isnan(output.metrics['client'][name]))
     for update in trained[:3]:
-      # A single client's update, clipped to the norm, divided by three.
+      # The update of a single client, clipped to the norm and divided by three.
       length = np.sqrt(sum(np.sum(array**2) for array in update))
       self.assertAlmostEqual(length / (_CLIPPING_NORM / 3), 1, places=3)
     for both, *each in zip(trained[3], *trained[:2], strict=True):
@@ -133,7 +133,7 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
 
   @parameterized.named_parameters(
     ('before_the_first_round', [0, 1, 2], 0),
-    # Clients that are absent report nothing.
+    # Absent clients report nothing.
     ('nobody', [], 1),
   )
   def test_private_mean_does_nothing(self, cohort, round_num):
@@ -150,7 +150,7 @@ class NotFilledInTest(absltest.TestCase):
 
 
 class ReportsBesideUpdatesTest(parameterized.TestCase):
-  """The refusal of noise with clients that return more than updates."""
+  """Tests that noise is refused if clients return more than updates."""
 
   def test_reports_are_refused_with_noise(self):
     with self.assertRaisesRegex(settings.SettingError, _REFUSED):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of rounds of the simple baselines, against NumPy (D.7)."""
+"""Tests of rounds of the simple baselines, against NumPy."""
 
 import functools
 
@@ -19,7 +19,7 @@ from tff_semifl.algorithms import supervised_fedavg
 from tff_semifl.randomness import random_seeds
 
 _SIGMA, _PHI, _KERNEL, _BIAS = range(4)
-# Every image is above it, so that clients train at once.
+# All confidences are above this threshold, so that clients train at once.
 _THRESHOLD = 0.34
 
 
@@ -31,7 +31,7 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_numpy_d40_d41(
     self, reproduce_bugs, server_trains, clients_train
   ):
-    """Server alone (D1), then two cohorts, then the server after each."""
+    """Runs round 0 of the server alone, then two rounds with cohorts."""
     problem = linear_problem.LinearProblem()
     process = linear_problem.build(
       'fedmatch_as_in_semifl',
@@ -74,7 +74,7 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
           / sum(r.num_labeled for r in rounds),
           rtol=1e-6,
         )
-    # Weights that clients do not train have no momentum (D40).
+    # Weights that clients do not train have no momentum.
     for index in {_SIGMA, _PHI, _KERNEL, _BIAS} - clients_train:
       np.testing.assert_array_equal(federation.velocity[index], 0)
     self.assertGreater(np.abs(federation.velocity[_PHI]).max(), 0)
@@ -83,7 +83,7 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
 
 class SupervisedFedAvgTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_numpy(self):
-    """The plain mean of clients, with momentum; no server update (D.7)."""
+    """The plain mean of clients, with momentum; the server does not train."""
     problem = linear_problem.LinearProblem()
     process = linear_problem.build('supervised_fedavg')
     for round_num, cohort, federation, output in linear_problem.follow(
@@ -110,14 +110,14 @@ class SupervisedFedAvgTest(simulation_test_case.SimulationTestCase):
 
 class CentralizedTest(simulation_test_case.SimulationTestCase):
   def test_epochs_equal_numpy(self):
-    """Epoch e of T is (e - 1) / T of the way down half a cosine (D33)."""
+    """The learning rate is a half cosine over epochs."""
     problem = linear_problem.LinearProblem()
     process = linear_problem.build('labels_alone', {'total_epochs': 4})
     state = process.initialize()
     sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
     federation = linear_problem.Federation(sgd)
     for epoch in (1, 2, 3, 4):
-      # Clients are there, and of no consequence.
+      # Clients exist but have no effect.
       output = process.next(
         state, problem.server_data, problem.client_data([0, 1])
       )
@@ -137,7 +137,7 @@ class CentralizedTest(simulation_test_case.SimulationTestCase):
 
 class SharedImagesTest(absltest.TestCase):
   def _share(self, seed, round_num):
-    """Returns the numbers of the images that are shared."""
+    """The indices of the shared images."""
     images = linear_reference.create_images(20)
     client = supervised_fedavg.TrainOnSharedLabels(shared_fraction=0.5)
     told = client.tell(
@@ -154,14 +154,14 @@ class SharedImagesTest(absltest.TestCase):
     shared = self._share(seed=1, round_num=0)
     self.assertLen(set(shared), 10)
     self.assertEqual(shared, self._share(seed=1, round_num=3))
-    # By chance they would be once in 184,756 cases, 20 choose 10.
+    # By chance, one order in 184,756 (20 choose 10) would do so.
     self.assertNotEqual(shared, self._share(seed=2, round_num=0))
 
 
 class DataSharingTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_numpy(self):
     problem = linear_problem.LinearProblem()
-    # Two of the server's five images, for 1.6.
+    # Two of the server's five images: 1.6, rounded.
     process = linear_problem.build(
       'data_sharing',
       {
@@ -194,7 +194,7 @@ class DataSharingTest(simulation_test_case.SimulationTestCase):
       if round_num == 0:
         problem.train_server(federation.sgd, round_num)
       else:
-        # The mean alone: the server trains no more.
+        # Only the mean: the server does not train.
         federation.sgd.weights = [
           np.mean(arrays, axis=0) for arrays in zip(*trained, strict=True)
         ]

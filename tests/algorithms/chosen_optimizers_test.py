@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the optimizers of clients and of the server."""
+"""Tests of chosen optimizers for clients and server."""
 
 import dataclasses
 
@@ -20,7 +20,7 @@ from tff_semifl.algorithms import fix_mix
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Given(averaging.Alternating):
-  """SemiFL with optimizers of TFF."""
+  """SemiFL with TFF's optimizers."""
 
   def create_optimizers(self, classifier):
     return (
@@ -82,7 +82,8 @@ class OptimizersTest(simulation_test_case.SimulationTestCase):
           [np.ravel(a - b) for a, b in zip(after, before, strict=True)]
         )
       )
-      # The first step of Adam is the rate times the sign of the gradient.
+      # The first step of Adam is the learning rate times the sign of the
+      # gradient.
       is_signed = np.allclose(steps, rate, rtol=0.01)
       self.assertEqual(is_signed, name != 'sgd', name)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of a network that learns the labels of client priors."""
+"""Tests of a network trained on labels of `client_priors`."""
 
 import collections
 import functools

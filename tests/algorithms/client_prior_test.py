@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of class priors of clients, and of SemiFL with them, against NumPy."""
+"""Tests of clients' class priors, and of SemiFL with priors, against NumPy."""
 
 import functools
 
@@ -23,12 +23,12 @@ from tff_semifl.algorithms import client_prior_semifl
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
 _PSEUDO_COUNT = 0.5
 _ITERATIONS = 3
-# The weight for 5 labels of 3 classes (H.3).
+# The weight of the pseudo-count for 5 labels of 3 classes.
 _DEFAULT_WEIGHT = 5**2 / (5**2 + 6**2)
 
 
 def _count(labels, server_prior):
-  """Returns the prior of known classes, with the pseudo-count."""
+  """The prior from known classes, with the pseudo-count."""
   counts = np.bincount(labels, minlength=3) + _PSEUDO_COUNT * server_prior
   return counts / (len(labels) + _PSEUDO_COUNT)
 
@@ -58,7 +58,7 @@ def _estimate(logits, server_prior=_UNIFORM, pseudo_count=10.0, iterations=20):
 class LabelWeightTest(parameterized.TestCase):
   @parameterized.parameters(
     ([2, 2, 2], 0.5),
-    # However they are shared out.
+    # The result does not depend on the partition.
     ([6, 0, 0], 0.5),
     ([5] * 10, 2500 / 2900),
     ([100] * 10, 2500 / 2501),
@@ -111,7 +111,7 @@ class PriorTest(tf.test.TestCase):
     found = client_prior.logit_offset(
       tf.constant([0.99999, 0.00001]), tf.constant([0.5, 0.5])
     )
-    # Limited to 1 to 1,000 instead of 1 to 100,000.
+    # The ratio is limited to 1,000, although the shares give 100,000.
     self.assertAllClose(found[0] - found[1], np.log(1000), atol=1e-4)
 
 
@@ -154,9 +154,9 @@ class PartsTest(absltest.TestCase):
 
 class RoundsTest(simulation_test_case.SimulationTestCase):
   def _count_changed_labels(self, process, prior_fn, steps, have_labels=False):
-    """Trains in NumPy, too, and counts the labels that are due to the prior."""
+    """Trains in NumPy too, and counts the labels that the prior changes."""
     problem = linear_problem.LinearProblem()
-    # The server has 2, 2 and 1 labels of the classes.
+    # The server has 2, 2 and 1 labels of the three classes.
     server_prior = np.array([0.4, 0.4, 0.2])
     num_changed = num_trained = 0
 
@@ -184,7 +184,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
         [client.weights for client in updates if client.num_confident]
       )
       problem.train_server(federation.sgd, round_num)
-      # Measurements are of the labels that were trained on.
+      # Measurements are of the labels in training.
       for given, client, client_id in zip(
         output.given_labels, updates, cohort, strict=True
       ):
@@ -208,7 +208,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
       ),
       (weight, float(train_with_prior)),
     )
-    # The prior decides some labels, or this shows little.
+    # The test is meaningful only if the prior changes some labels.
     self.assertGreater(num_changed, 0)
 
   def test_rounds_with_the_true_prior_equal_numpy(self):

@@ -22,13 +22,14 @@ _CHANGES = {
   'consistency_threshold': 0.4,
   'weighting': 'learning_status',
 }
-# Updates and labels of clients in round 0 do not count.
+# Updates and labels of clients in round 0 are ignored.
 _COHORTS = ([1], [2, 0], [1, 2], [])
 
 
 class AlignmentTest(absltest.TestCase):
   def test_labels_and_confidence(self):
-    # Divided by the shares: 0.6 / 0.8 and 0.4 / 0.2, so 3 / 11 and 8 / 11.
+    # Divided by the class shares: 0.6 / 0.8 and 0.4 / 0.2, normalized to 3 / 11
+    # and 8 / 11.
     labels = client_parts.DistributionAlignment().label(
       client_updates.of_labels(guidance=tf.constant([0.8, 0.2])),
       tf.math.log(tf.constant([[0.6, 0.4]])),
@@ -45,7 +46,7 @@ class AlignmentTest(absltest.TestCase):
 
 
 def _select(probabilities):
-  """Equations 7 to 9 of (FL)^2 for a client."""
+  """Equations 7 to 9 of (FL)^2 for one client."""
   shares = probabilities.mean(axis=0)
   thresholds = probabilities.max(axis=1).mean() * shares / shares.max()
   return probabilities.max(axis=1) >= thresholds[probabilities.argmax(axis=1)]
@@ -60,7 +61,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     state = process.initialize()
     shares, num_left_out = np.full(3, 1 / 3), 0
     for round_num, cohort in enumerate(_COHORTS):
-      # Labels are given by the model before the round.
+      # Labels are predictions of the model before the round.
       weights = [np.array(w) for w in state.global_model_weights.trainable]
       images = [problem.clients[client_id][1] for client_id in cohort]
       own = [
@@ -89,7 +90,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
           mean = np.concatenate(own).mean(axis=0)
           shares = _DECAY * shares + (1 - _DECAY) * mean
       np.testing.assert_allclose(state.guidance['alignment'], shares, rtol=1e-5)
-    # Not all images were selected, or this shows little.
+    # The test is meaningful only if some images are not selected.
     self.assertGreater(num_left_out, 0)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of dropout masks in training, and that labeling has none."""
+"""Tests that training has dropout masks, and labeling has none."""
 
 import collections
 
@@ -18,7 +18,7 @@ from tests.algorithms import zhang2020_reference
 from tests.core import linear_problem
 
 _NUM_CLIENTS = 3
-# The model is always sure, so that all batches are trained on.
+# All predictions are confident, so that all batches are trained on.
 _SETTINGS = dict(linear_problem.SETTINGS) | {
   'confidence_threshold': 0.01,
   'clients_per_step': _NUM_CLIENTS,
@@ -28,21 +28,21 @@ _SETTINGS = dict(linear_problem.SETTINGS) | {
   'schedule_steps': 20,
   'num_groups': 2,
 }
-# In a round each of 2 epochs of 5 images in batches of 2.
+# The steps of a round: 2 epochs of 5 images in batches of 2.
 _SERVER_PASSES = 2 * 3
-# Likewise of 4, 5 and 6 images in batches of 3.
+# The same for clients with 4, 5 and 6 images in batches of 3.
 _CLIENT_PASSES = 2 * (2 + 2 + 2)
 
 
 class _Watched:
-  """The linear classifier, which records its seeds."""
+  """The linear classifier, which records the seeds of dropout."""
 
   def __init__(self):
     self.seeds = []
     self.num_labelings = 0
     linear = linear_reference.create_classifier()
 
-    # A function that stays: graphs hold it weakly.
+    # A function that is kept, because graphs reference it weakly.
     def note(seed):
       if seed.size:
         self.seeds.append(tuple(seed.tolist()))
@@ -52,7 +52,7 @@ class _Watched:
 
     def watch(logits, seed):
       noted = tf.numpy_function(note, [seed], tf.float32)
-      # The shape is otherwise unknown.
+      # Without this, the shape would be unknown.
       return logits + tf.ensure_shape(noted, [])
 
     self._note = note
@@ -69,20 +69,21 @@ class _Watched:
 
 class DropoutTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters(
-    # Server and clients, of whose steps SemiFL's have two passes.
+    # Steps of server and clients; SemiFL's client steps have two forward
+    # passes.
     ('semifl', 3 * _SERVER_PASSES + 2 * 2 * _CLIENT_PASSES, 0),
     (
       'batch_label_semifl',
       3 * _SERVER_PASSES + 2 * _CLIENT_PASSES,
       2 * _CLIENT_PASSES,
     ),
-    # Four steps of three clients and two replicas of the server. Labels come
-    # from the pass that is trained by (equation 4).
+    # Four steps of three clients and two replicas of the server. In equation 4,
+    # labels come from the pass in training mode.
     ('consistency_averaging', 2 * 4 * (3 + 2), 0),
   )
   @pytest.mark.slow
   def test_each_pass_draws_anew(self, system_name, num_passes, num_labelings):
-    """The first round is without clients."""
+    """The first round has no clients."""
     watched = _Watched()
     process = small_systems.build(
       system_name,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of (FL)^2: its parts one by one, and whole rounds in NumPy."""
+"""Tests of the parts of (FL)^2, and of whole rounds, in NumPy."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -21,7 +21,7 @@ _SURE = 0.4
 _CHANGES = {
   'perturbation_radius': _RADIUS,
   'consistency_threshold': _SURE,
-  # The linear problem has this batch size.
+  # The batch size of the linear problem.
   'client_batch_size': 3,
 }
 
@@ -34,7 +34,7 @@ def _labels(probabilities):
 
 class LearningStatusTest(parameterized.TestCase):
   @parameterized.parameters(
-    # 1 - (0.9 + 0.5) / 2; sure of all; no image.
+    # 1 - (0.9 + 0.5) / 2; all predictions confident; no image.
     ([[0.9, 0.1], [0.5, 0.5]], 0.3),
     ([[1.0, 0.0]], 0.0),
     (np.zeros([0, 2]), 0.0),
@@ -58,7 +58,7 @@ class ConsistencyTest(absltest.TestCase):
     sizes = [np.array([[3.01, 0.51]]), np.ones(1)]
     relative = [s / size for s, size in zip(step, sizes, strict=True)]
     self.assertAlmostEqual(float(tf.linalg.global_norm(relative)), 0.1)
-    # Along the gradient, in sizes: 3.01 * 1, 0.51 * 2 and 1 * 2.
+    # The step is along the gradient, scaled by 3.01 * 1, 0.51 * 2 and 1 * 2.
     np.testing.assert_allclose(
       relative[0][0] / relative[1], [3.01 / 2, 1.02 / 2], rtol=1e-6
     )
@@ -101,12 +101,12 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       num_selected / num_images,
       places=6,
     )
-    # Some images are selected and some not, and client weights differ.
+    # Some images are selected and others not, and clients' weights differ.
     self.assertBetween(num_selected, 1, num_images - 1)
     self.assertGreater(shares.max() - shares.min(), 0.005)
 
   def test_learning_rate_of_paper_and_code(self):
-    """FL3."""
+    """Tests the schedules of the paper and of the code, which differ."""
     for constant, expected in ((False, 0.015), (True, 0.03)):
       schedule = training_settings.CosineSchedule(
         total_rounds=100, constant_learning_rate=constant

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of rounds that are one step along a gradient, against NumPy (D.4, H.9).
+"""Tests of federated SGD, in which a round is one step, against NumPy.
 
-A step is on the union of the batches of server and clients, of two and of three
-images. Clients skip rounds, and have two batches an epoch: client 0 is in its
-third epoch in the end.
+The batch of a step consists of two images of the server and three of each
+client. Clients skip rounds, and have two batches per epoch: at the end, client
+0 is in its third epoch.
 """
 
 import collections
@@ -46,7 +46,7 @@ def _client_data(problem, cohort, num_updates):
 
 
 def _select(num_images, size, update, purpose, *keys):
-  """The batch of an update: each image once an epoch."""
+  """The batch of an update; each image is used once per epoch."""
   epoch, batch = divmod(update, -(-num_images // size))
   order = linear_reference.order(
     num_images, linear_problem.SEED, purpose, *keys, epoch
@@ -55,7 +55,7 @@ def _select(num_images, size, update, purpose, *keys):
 
 
 class _ReceivedModel:
-  """Labels by the received model."""
+  """Labels images by the received model."""
 
   pretrains = False
   measured = {}
@@ -68,7 +68,7 @@ class _ReceivedModel:
 
 
 class _Priors:
-  """What the server knows of clients' classes, in NumPy."""
+  """The server's estimate of clients' classes, in NumPy."""
 
   pretrains = True
 
@@ -80,14 +80,14 @@ class _Priors:
     return {'strength': self.strength}
 
   def label(self, logits):
-    """Labels of a client's images, and its log shares."""
+    """Labels a client's images, and returns the log shares too."""
     posteriors, log_shares, _ = numpy_reference.client_shares(
       logits - np.log(_SHARES) + self.bias, self.strength * _SHARES
     )
     return posteriors, log_shares
 
   def learn(self, labeled):
-    """Learns from what `label` returned to each client."""
+    """Updates the estimate by the results of `label` for each client."""
     posteriors = np.concatenate([each for each, _ in labeled]).mean(axis=0)
     log_shares = np.mean([each for _, each in labeled], axis=0)
     self.strength = numpy_reference.find_strength(log_shares, posteriors)
@@ -97,7 +97,7 @@ class _Priors:
 class GradientStepsTest(simulation_test_case.SimulationTestCase):
   @parameterized.named_parameters(
     ('fedsgd', 'fedsgd_fixmatch', {}, _ReceivedModel, 0.45),
-    # Class shares are of all images of a client, or of its batch alone.
+    # Class shares are estimated from all images of a client, or from its batch.
     (
       'priors_of_all_images',
       'client_prior_sgd',
@@ -114,7 +114,7 @@ class GradientStepsTest(simulation_test_case.SimulationTestCase):
     ),
   )
   def test_rounds_equal_numpy(self, system_name, changes, create, threshold):
-    """Some images have a higher confidence than the threshold, some a lower."""
+    """Some images have a confidence above the threshold, others below."""
     labels_all = changes.get('client_labeled_images', 1) > 1
     problem, purpose = linear_problem.LinearProblem(), random_seeds.Purpose
     process = _build(system_name, confidence_threshold=threshold, **changes)
@@ -144,7 +144,7 @@ class GradientStepsTest(simulation_test_case.SimulationTestCase):
         np.testing.assert_array_equal(given.image, batch)
         of_batch = slice(None)
         if labels_all:
-          # The client labels all images; the batch is a part of these.
+          # The client labels all images, and trains on a batch of them.
           batch, of_batch = np.arange(len(images)), batch
         labeled.append(
           labeler.label(linear_reference.logits(sgd.weights, images[batch]))
@@ -156,7 +156,7 @@ class GradientStepsTest(simulation_test_case.SimulationTestCase):
         num_labeled += keep.size
         num_confident += keep.sum()
         if keep.any():
-          # A mean over those kept, times their share of the batch.
+          # The mean over selected images, times their fraction of the batch.
           factor = keep.mean() / len(cohort)
           classes = posteriors.argmax(axis=1)[keep]
           terms.append((factor, images[keep], classes))

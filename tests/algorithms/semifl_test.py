@@ -34,7 +34,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     self.problem = linear_problem.LinearProblem()
 
   def test_three_rounds_equal_numpy(self):
-    """Round 0 without clients (D1), then two cohorts; momentum 0.5 (D15)."""
+    """Runs round 0 without clients, then two cohorts, with momentum 0.5."""
     for round_num, cohort, federation, output in linear_problem.follow(
       _build(), ([], [2, 0], [1, 2])
     ):
@@ -55,7 +55,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       client_metrics = output.metrics['client']
       self.assertEqual(client_metrics['num_participating'], len(counting))
       num_labeled = sum(len(self.problem.clients[c][1]) for c in cohort)
-      # Without pseudo-labels there is no share.
+      # Without pseudo-labels, the fraction is undefined.
       np.testing.assert_allclose(
         client_metrics['label_ratio'],
         sum(r.num_confident for r in rounds) / num_labeled
@@ -69,7 +69,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
         places=6,
       )
       self.assertEqual(output.state.round_num, round_num + 1)
-    # The last round had something to average, or this test shows little.
+    # The test is meaningful only if the last round averaged something.
     self.assertNotEmpty(counting)
 
   @parameterized.named_parameters(
@@ -82,7 +82,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
   ):
     process = _build(**changes)
     state = process.initialize()._replace(round_num=round_num)
-    # A momentum that must neither be applied nor decay (A.11).
+    # A momentum that must neither be applied nor decay.
     state = state._replace(
       finalizer={
         **state.finalizer,
@@ -103,7 +103,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       np.testing.assert_array_equal(array, np.ones_like(array))
 
   def test_server_momentum_that_starts_afresh(self):
-    """D5, the code of the paper's time."""
+    """Resets the server's momentum, as in the code at the paper's time."""
     process = _build(**_NOBODY_IS_SURE)
     state = process.initialize()
     for round_num in range(2):
@@ -113,7 +113,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       linear_problem.Federation(sgd).assert_equal(state)
 
   def test_statistics_are_those_of_the_weights_that_are_returned(self):
-    """Static batch normalization statistics are of the tuned weights (A.1)."""
+    """Tests that static statistics are of the weights after server training."""
     classifier = functional.from_keras(
       tf.keras.Sequential(
         [

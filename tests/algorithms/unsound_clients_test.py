@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of rounds with clients that lie, vanish, or have next to no images."""
+"""Tests of rounds with bad results, absent clients, and clients with no images."""
 
 import dataclasses
 import functools
@@ -21,22 +21,22 @@ from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.core import client_update
 
-# By client number, a bad result in place of the trained one.
+# The bad results that replace trained results, by client number.
 _NOT_A_NUMBER, _LONG = 11, 12
 _LIES = {
   _NOT_A_NUMBER: lambda array: array * np.nan,
-  # The weights are shorter than 1, and 10 is the longest allowed update.
+  # The norm of the weights is below 1, and updates may be up to 10 long.
   _LONG: lambda array: array + 100.0,
 }
 _SETTINGS = {
   **linear_problem.SETTINGS,
-  # With three classes, most confidences are higher.
+  # With three classes, most confidences are above this threshold.
   'confidence_threshold': 0.34,
 }
 
 
 def _build_lying(method, training):
-  """Local training of clients, some of which report wrong weights."""
+  """Local training in which some clients report wrong weights."""
   train = _build_local_training(method, training)
 
   def train_or_lie(weights, context, data, optimizer_state):
@@ -57,7 +57,7 @@ _build_local_training = client_update.build_local_training
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _MeanConfidence(client_parts.FixedThreshold):
-  """Reports a mean over all images, NaN without images."""
+  """A method that reports a mean over images, NaN without images."""
 
   def init_guidance(self, model):
     return tf.constant(0.0)
@@ -97,7 +97,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
     return process.next(state, self.problem.server_data, clients)
 
   def _client_data(self, liar):
-    """Data of a lying client, with client 1's images, among other clients."""
+    """Data of a cohort in which client `liar` has the images of client 1."""
     first, last = self.problem.client_data([0, 2])
     return [
       first,
@@ -108,7 +108,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
   def _assert_finite(self, output):
     for array in tf.nest.flatten(output.state):
       self.assertTrue(np.all(np.isfinite(array)))
-    # Values that were not measured are NaN; none is infinite.
+    # Unmeasured values are NaN; no value is infinite.
     for value in tf.nest.flatten(output.metrics):
       self.assertFalse(np.isinf(value))
 
@@ -133,7 +133,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
         self.assertAlmostEqual(
           found.metrics['client'][name], value, places=5, msg=name
         )
-    # Two other clients count.
+    # The other two clients count.
     self.assertEqual(expected.metrics['client']['num_participating'], 2.0)
 
   def test_report_that_is_not_a_number_is_rejected(self):
@@ -158,7 +158,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
     clients = {
       'none': noise[:0],
       'one': noise[:1],
-      # A batch has three, so that the last of these is of one image.
+      # With batches of three, the last batch has one image.
       'batch_and_one': noise[:4],
       'the_same_image': np.repeat(noise[:1], 7, axis=0),
       'black': np.zeros_like(noise),
@@ -168,7 +168,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
       name: linear_reference.client_dataset(number, images)
       for number, (name, images) in enumerate(clients.items())
     }
-    # A dataset without chunks, not even an empty one.
+    # A dataset without any chunk.
     datasets['no_chunk'] = linear_reference.client_dataset(9, noise).take(0)
     process = _build_with_liars()
     alone = self._run_round(process, [])

@@ -32,7 +32,7 @@ def _draw_batches(num_images, node):
 
 
 def _move(average, pixels):
-  """Running mean and variance after one more batch."""
+  """The running mean and variance after one more batch."""
   mean, variance = average
   return (
     0.9 * mean + 0.1 * pixels.mean(),
@@ -41,7 +41,7 @@ def _move(average, pixels):
 
 
 class BatchNormTest(simulation_test_case.SimulationTestCase):
-  """Running averages are not sent (D48)."""
+  """Tests that running averages stay at each node."""
 
   def setUp(self):
     super().setUp()
@@ -91,7 +91,7 @@ class BatchNormTest(simulation_test_case.SimulationTestCase):
       )
       for node, images in (problem.clients[2], problem.clients[1])
     ]
-    # The third slot has no client.
+    # The third slot is empty.
     expected.append(([0.0], [1.0]))
     for slot, each in zip(state.slots, expected, strict=True):
       for a, b in zip(slot.client['statistics'], each, strict=True):
@@ -106,7 +106,7 @@ class BatchNormTest(simulation_test_case.SimulationTestCase):
         [replica[index] for replica in replicas],
         rtol=1e-4,
       )
-      # Evaluation is by those of the server, of its first replica.
+      # The evaluation uses the running averages of the server's first replica.
       np.testing.assert_allclose(
         state.global_model_weights.non_trainable[index],
         replicas[0][index],
@@ -121,7 +121,8 @@ class BatchNormTest(simulation_test_case.SimulationTestCase):
         'self_training_averaging',
         {
           'confidence_threshold': 0.9,
-          # Weights stay, so that labels depend on the averages alone.
+          # Weights are unchanged, so that labels depend on running averages
+          # alone.
           'learning_rate': 1e-12,
         },
         classifier=self.classifier,
@@ -131,7 +132,8 @@ class BatchNormTest(simulation_test_case.SimulationTestCase):
     )
     state = process.initialize()._replace(round_num=1)
     ratios = []
-    # Divided by a million, all pixels are alike, and no label is sure.
+    # If pixels are divided by a million, all images are alike, and no label is
+    # confident.
     for variance in (1.0, 1e12):
       slot = state.slots[0]
       memory = collections.OrderedDict(slot.client)

@@ -21,7 +21,7 @@ from tff_semifl.core import federated_process
 SEED = 7
 NUM_STEPS = 3
 BATCH_SIZE = 2
-# Some images have a higher confidence, some a lower.
+# Some confidences are above this threshold, others below.
 THRESHOLD = 0.37
 WARM_UP = 2
 SCHEDULE = 20
@@ -57,7 +57,7 @@ def build(
 
 
 def learning_rates(round_num):
-  """Equation 10 with c of 7/16, at the steps of a round."""
+  """The learning rates of a round's steps, by equation 10 with c = 7/16."""
   rates = []
   for t in range((round_num - 1) * NUM_STEPS, round_num * NUM_STEPS):
     share = (t - WARM_UP) / (SCHEDULE - WARM_UP)
@@ -67,7 +67,7 @@ def learning_rates(round_num):
 
 
 class Reference:
-  """The state of a whole process, in NumPy."""
+  """The state of a process, in NumPy."""
 
   def __init__(self, num_groups, num_slots, group_size):
     initial = linear_reference.create_classifier().initial_weights.trainable
@@ -79,7 +79,7 @@ class Reference:
     self.server_momenta = [zeros] * num_groups
 
   def run_round(self, problem, cohort, round_num, **client_options):
-    """Runs a round and returns (server rounds, client rounds, updates)."""
+    """Runs a round; returns server rounds, client rounds and updates."""
     common = {
       'seed': SEED,
       'round_num': round_num,
@@ -139,7 +139,7 @@ SlottedState = collections.namedtuple(
 
 
 class SlottedProcess:
-  """Runs rounds with a `SlotMemories` for the state of slots."""
+  """A process with a `SlotMemories`, which keeps the state of slots."""
 
   def __init__(
     self, process: federated_process.FederatedProcess, num_slots: int
@@ -151,7 +151,7 @@ class SlottedProcess:
     )
 
   def initialize(self) -> SlottedState:
-    """Returns the state before the first round."""
+    """The state before the first round."""
     return SlottedState(
       *self._process.initialize(), slots=self._memories.initialize()
     )
@@ -162,7 +162,7 @@ class SlottedProcess:
     """Runs a round; clients are in the order of slots."""
     *process_state, held = state
     cohort = range(len(client_data))
-    # The state of slots does not contain the round.
+    # The state of slots does not contain the round number.
     output = self._process.next(
       composition.RoundState(*process_state),
       server_data,

@@ -17,7 +17,7 @@ from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
 
 _SEED = tf.constant([1, 2])
-# Twice the padding and more, or shifts could look like flips.
+# More than twice the padding, so that shifts cannot look like flips.
 _HEIGHT = 10
 _WIDTH = 12
 
@@ -28,7 +28,7 @@ def _random_images(num_images, num_channels=3):
 
 
 def _find_draw(image, view, padding):
-  """Returns (is flipped, row offset, column offset), or None for no crop."""
+  """(is flipped, row offset, column offset) of a crop; None for no crop."""
   for is_flipped in (False, True):
     mirrored = image[:, ::-1] if is_flipped else image
     padded = np.pad(
@@ -63,7 +63,7 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_all_draws_are_equally_likely(self):
     padding, num_images = 2, 5000
-    # All images are equal, so that results show the draws.
+    # All images are equal, so that results show the random draws.
     image = _random_images(1)
     views = augmentation.flip_and_crop(
       tf.constant(np.repeat(image, num_images, axis=0)),
@@ -79,8 +79,9 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
       distinct.reshape(-1, *image.shape[1:]),
       padding,
     )
-    # 2 flips times 5 x 5 offsets, 100 times each: the sum of squared deviations
-    # over 100 is chi-square with 49 degrees of freedom, so 49 +- sqrt(98).
+    # Each of 2 flips times 5 x 5 offsets is expected 100 times. The sum of
+    # squared deviations over 100 is chi-square with 49 degrees of freedom: 49
+    # +- sqrt(98).
     self.assertLen(set(draws), 50)
     expected = num_images / 50
     self.assertLess(
@@ -125,7 +126,7 @@ class AddNoiseTest(tf.test.TestCase):
       self.assertEqual(views.shape, features.shape)
       noise = (views - features).numpy() / (0.5 * np.array(_SCALE))
       for column in noise.T:
-        # Right noise would fail once in 10,000 runs, of other seeds.
+        # With another seed, correct noise fails once in 10,000 runs.
         self.assertGreater(stats.kstest(column, 'norm').pvalue, 1e-4)
       # The standard error of a correlation is 1 / sqrt(4000).
       self.assertAllClose(np.corrcoef(noise.T), np.eye(3), atol=0.07)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the papers' versions of RandAugment as a whole: odds and boxes."""
+"""Tests of the papers' RandAugment as a whole: probabilities and boxes."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -26,17 +26,16 @@ def _augment(build, images, seed=_SEED):
 
 
 def _create_noise(size=32):
-  """An image that no operation but a translation makes black or white."""
+  """An image that only translations make black or white."""
   return np.random.default_rng(0).integers(
     20, 230, size=[1, size, size, 3], dtype=np.uint8
   )
 
 
 def _cover(build, num_images, size):
-  """Where black images are gray, bool [images, size, size].
+  """The gray pixels of augmented black images, bool [images, size, size].
 
-  Black stays black, but for what an operation brings in from outside, or
-  inverts.
+  Only inversions, and operations that move pixels in, change black pixels.
   """
   images = np.zeros([num_images, size, size, 1], np.uint8)
   return _augment(build, images).numpy()[..., 0] == _GRAY
@@ -54,7 +53,7 @@ class PoliciesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(first.shape, color.shape)
     self.assertNotAllEqual(first, color)
     self.assertNotAllEqual(first, other)
-    # Gray images are treated as color images that are gray.
+    # Gray images are treated as color images of equal channels.
     again = _augment(build, gray, tf.constant([1, 2]))
     self.assertAllEqual(again, first[..., :1])
     self.assertEqual(_augment(build, color[:0]).shape, [0, 32, 32, 3])
@@ -81,34 +80,34 @@ class PoliciesTest(parameterized.TestCase, tf.test.TestCase):
 
 class OddsTest(parameterized.TestCase, tf.test.TestCase):
   def _assert_share(self, is_so, expected):
-    """Asserts how many of the views are so, within 5 standard deviations."""
+    """Asserts the fraction of true values, within 5 standard deviations."""
     deviation = np.sqrt(expected * (1 - expected) / len(is_so))
     self.assertAllClose(np.mean(is_so), expected, rtol=0, atol=5 * deviation)
 
   @parameterized.parameters(_FIXMATCH, _PYTORCH)
   @pytest.mark.slow
   def test_views_of_fixmatch_that_are_only_covered(self, build):
-    # All but Identity change noise, and more of it than the box covers. Also
-    # posterizing at level 9, which leaves at most 7 of 8 bits.
+    # Each operation but Identity changes noise, and changes more of it than the
+    # box. Posterizing at level 9 also does, which leaves at most 7 of 8 bits.
     noise = _create_noise(48)
     views = _augment(build, np.repeat(noise, 4000, axis=0)).numpy()
     is_same = (views == noise) | (views == _GRAY).all(axis=3, keepdims=True)
-    # Neither of both steps applies one of the 13 other operations.
+    # Neither step applies one of the 13 other operations.
     expected = (1 - 13 / 14 * 1 / 2) ** 2
     self._assert_share(is_same.all(axis=(1, 2, 3)), expected)
 
   def test_views_of_semifl_that_are_blank_or_unchanged(self):
-    # Each operation changes noise, and only inversions (Invert and Solarize)
+    # Each operation changes noise; only two inversions (Invert and Solarize)
     # cancel each other.
     images = np.repeat(_create_noise(), 2000, axis=0)
     views = _augment(_SEMIFL, images).numpy()
     pixels = views.reshape(len(views), -1)
     is_blank = (pixels == 0).all(axis=1) | (pixels == 255).all(axis=1)
-    # Translated by the second operation; or by the first, and then neither
-    # translated again nor covered by a gray box.
+    # Translated by the second operation; or by the first, without a second
+    # translation and without a gray box over the rest.
     self._assert_share(is_blank, 1 / 15 + 1 / 15 * (1 - 1 / 15 - 1 / 30))
     is_unchanged = (views == images).all(axis=(1, 2, 3))
-    # Applied neither of both, or two inversions.
+    # No operation is applied, or two inversions are.
     self._assert_share(is_unchanged, 1 / 4 + 1 / 4 * (2 / 15) ** 2)
 
 
@@ -116,7 +115,7 @@ class CutoutTest(parameterized.TestCase, tf.test.TestCase):
   def test_box_of_fixmatch_is_around_any_pixel(self):
     num_images, size = 4000, 32
     covered = _cover(_FIXMATCH, num_images, size)
-    # The views that show a single box tell where boxes are.
+    # Images with a single box show the positions of boxes.
     is_box = np.full(num_images, True)
     area = 1
     limits = []
@@ -131,7 +130,7 @@ class CutoutTest(parameterized.TestCase, tf.test.TestCase):
     self.assertGreater(np.mean(is_box), 0.6)
     for first, last in limits:
       first, last = first[is_box], last[is_box]
-      # The box around pixel c is from c - 8 to c + 7, as far as there are any.
+      # The box around pixel c covers c - 8 to c + 7, within the image.
       middle = np.where(first > 0, first + 8, last - 7)
       self.assertAllEqual(first, np.maximum(0, middle - 8))
       self.assertAllEqual(last, np.minimum(size - 1, middle + 7))
@@ -145,11 +144,11 @@ class CutoutTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters((96, 16), (28, 14))
   def test_box_is_at_most_half_of_the_image(self, size, num_pixels):
-    # Most often the box is inside, and no other mid-gray comes in.
+    # Usually the box is inside of the image, and is the only mid-gray area.
     areas = _cover(_FIXMATCH, 200, size).sum(axis=(1, 2))
     self.assertEqual(np.bincount(areas).argmax(), num_pixels**2)
     areas = _cover(_PYTORCH, 300, size).sum(axis=(1, 2))
-    # A pixel more where all fit; where the border cuts some off, at the end.
+    # One pixel more if all pixels fit; at the border, fewer.
     self.assertGreaterEqual(areas.min(), (num_pixels // 2) ** 2)
-    # Operations before the cutout make black pixels black or white, never gray.
+    # Operations before the cutout make black pixels black or white, not gray.
     self.assertEqual(areas.max(), (num_pixels + 1) ** 2)

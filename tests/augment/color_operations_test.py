@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that operations on gray levels equal Pillow's, to the bit."""
+"""Tests that operations on gray levels equal Pillow's exactly."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -23,7 +23,7 @@ _ENHANCEMENTS = {
 
 
 def _run(operation, images, *parameters):
-  """Applies ours, in a graph of unknown batch size."""
+  """Applies an operation in a graph of unknown batch size."""
   function = tf.function(
     operation,
     input_signature=[
@@ -54,7 +54,7 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
   def test_enhancement(self, name, size):
     ours, theirs = _ENHANCEMENTS[name]
     images = np.repeat(pillow.create_images(*size), 4, axis=0)
-    # Some factors in use, and the extremes beyond them.
+    # Factors in use, and extreme factors.
     factors = np.resize([0.0, 0.28, 0.46, 1.0, 1.18, 1.72, 1.9], len(images))
     expected = pillow.apply(
       lambda image, factor: theirs(image).enhance(factor), images, factors
@@ -62,7 +62,7 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(_run(ours, images, factors), expected)
 
   def test_every_gray_level(self):
-    """An image with all gray levels shows all rounding."""
+    """Tests rounding, by an image with all gray levels."""
     images = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
     images = np.tile(images, [1, 1, 1, 3])
     for factor in np.linspace(0.1, 1.9, 19):
@@ -81,7 +81,7 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
   @pytest.mark.slow
   def test_auto_contrast_of_every_range(self):
     lowest, highest = np.nonzero(np.triu(np.ones([256, 256]), 1))
-    # Three ranges an image, one for each channel, and some levels of each.
+    # Each channel of an image has its own range, and some levels in the range.
     lowest, highest = lowest[:32640], highest[:32640]
     fractions = np.linspace(0, 1, 6)[:, None]
     levels = np.rint(lowest + fractions * (highest - lowest)).astype(np.uint8)

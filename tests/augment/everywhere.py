@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs an augmentation in all the places that augmentations run in."""
+"""Runs an augmentation in all the ways that programs run augmentations."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ def run_everywhere(
   in_graph = tf.function(
     augment, input_signature=[spec, tf.TensorSpec([2], tf.int32)]
   )
-  # Traced once for both.
+  # Traced once for both calls.
   dataset = tf.data.Dataset.from_tensors(images).map(
     lambda x: in_graph(x, seed)
   )
@@ -41,7 +41,7 @@ def run_statically(
   *,
   jit_compile: bool = False,
 ) -> np.ndarray:
-  """Runs an augmentation in static shapes, as the compiled form does."""
+  """Runs an augmentation with static shapes, as compiled training does."""
 
   @tf.function(jit_compile=jit_compile or None)
   def run(images, seed):

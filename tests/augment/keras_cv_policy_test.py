@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that RandAugment equals KerasCV's with the same draws.
+"""Tests that RandAugment equals KerasCV's RandAugment with the same draws.
 
-What it should be is read from KerasCV itself: its defaults, its pool of layers
-and what these draw and do.
+The expected results come from KerasCV itself: defaults, pool of layers, draws
+and operations.
 """
 
 import inspect
@@ -22,7 +22,7 @@ from tests.augment import everywhere
 from tff_semifl.augment import keras_cv_policy
 
 _SEED = tf.constant([7, 8])
-# With fewer than 256 pixels, `Equalization` changes nothing.
+# With fewer than 256 pixels, `Equalization` has no effect.
 _IMAGE_SIZE = (16, 20)
 # Positions in the pool; the first two operations have no parameters.
 _INDICES = tuple(range(10))
@@ -44,10 +44,10 @@ def _create_layers():
 
 
 def _parameters_of(operation, transformations):
-  """Returns the parameters of a layer's transformations.
+  """The parameters of a layer's transformations.
 
-  A layer shears or shifts along both axes, but the policy sets one of them to
-  zero; our operation only draws the other.
+  A layer shears or shifts along both axes, but the policy sets one parameter to
+  zero; this project's operation draws only the other parameter.
   """
   key = {
     'RandomShearX': 'shear_x',
@@ -72,7 +72,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     layers = _create_layers()
     operations = keras_cv_policy.create_operations()
     self.assertLen(operations, 10)
-    # Layers for two axes are there twice, ours have the axis in the name.
+    # Layers for two axes occur twice; this project's operations name the axis.
     self.assertEqual(
       [
         operation.name.removesuffix('X').removesuffix('Y')
@@ -82,7 +82,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def test_global_generator_is_not_touched(self):
-    # Layers that ask for it would make it in the graph that they are made in.
+    # Layers would create this on first use, inside the graph of that moment.
     keras_cv_policy.create_operations.cache_clear()
     with mock.patch.object(tf.random, 'get_global_generator') as get_generator:
       keras_cv_policy.create_operations()
@@ -126,9 +126,9 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     ):
       self.assertEqual(ours.shape, theirs.shape)
       self.assertEqual(ours.dtype, theirs.dtype)
-      # Kolmogorov and Smirnov's distance of two samples is above
-      # 1.95 * sqrt(2 / n) once in a thousand cases. Rounding, as of 255 * 0.3
-      # in float32 or float64, is no difference.
+      # The Kolmogorov-Smirnov distance of two samples exceeds 1.95 * sqrt(2 /
+      # n) once in a thousand cases. Rounding errors, such as of 255 * 0.3 in
+      # float32, are not differences.
       distance = stats.ks_2samp(
         np.round(np.ravel(ours), 4), np.round(np.ravel(theirs), 4)
       ).statistic
@@ -157,7 +157,7 @@ class GentleRandAugmentTest(absltest.TestCase):
     images = _random_images(24)
     augment = keras_cv_policy.build_gentle_rand_augment()
     views = everywhere.run_everywhere(augment, images, _SEED)
-    # Fused kernels may round the other way: at most one gray level, seldom.
+    # Fused kernels may round in the other direction: rarely, by one gray level.
     for place in ('graph', 'dataset'):
       difference = np.abs(
         views[place].astype(np.int32) - views['eager'].astype(np.int32)

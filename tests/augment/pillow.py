@@ -12,10 +12,10 @@ from sklearn import datasets
 
 
 def create_images(height: int = 32, width: int = 32) -> np.ndarray:
-  """Returns uint8 images [batch, height, width, 3], edge cases included."""
+  """Creates uint8 images [batch, height, width, 3], including edge cases."""
   generator = np.random.default_rng(0)
   shape = (height, width, 3)
-  # Two photographs that scikit-learn brings along.
+  # Two photographs that scikit-learn contains.
   photographs = [
     photograph[row : row + height, column : column + width]
     for photograph in datasets.load_sample_images().images
@@ -60,7 +60,7 @@ def affine(
   fill: int = 0,
   resample: Image.Resampling = Image.Resampling.NEAREST,
 ) -> Callable[[Image.Image, Any], Image.Image]:
-  """An affine map, the identity but for the coefficient at a position."""
+  """An affine map: the identity except for the coefficient at `position`."""
 
   def transform(image, row):
     numbers = [1, 0, 0, 0, 1, 0]
@@ -79,7 +79,7 @@ def affine(
 def apply(
   operation: Callable[..., Image.Image], images: np.ndarray, *rows: np.ndarray
 ) -> np.ndarray:
-  """Applies an operation of Pillow's to each image."""
+  """Applies a Pillow operation to each image."""
   return np.stack(
     [
       np.asarray(operation(Image.fromarray(image), *row))

@@ -1,10 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the papers' versions of RandAugment, against Pillow and odds.
-
-The operations are those of C.3 and D.6.
-"""
+"""Tests of the papers' RandAugment, against Pillow and expected frequencies."""
 
 from collections.abc import Callable, Sequence
 import functools
@@ -27,8 +24,8 @@ _SEED = tf.constant([3, 4])
 _GRAY = 127
 _LEVELS = range(1, 10)
 _SIGNS = (-1, 1)
-# An operation of Pillow, (image, parameter) -> image, and its parameters: none,
-# a list, or None where the operation draws them.
+# An operation of Pillow, (image, parameter) -> image, with its parameters:
+# none, a list, or None if the operation draws them.
 _Case = tuple[Callable[..., Image.Image], Sequence[Any] | None]
 
 
@@ -50,7 +47,7 @@ def _fixmatch(
   shift: Callable[[int, int], float],
   fill: int,
 ) -> dict[str, _Case]:
-  """The operations of a version of FixMatch, by name."""
+  """The operations of a version of FixMatch's RandAugment, by name."""
   affine = functools.partial(pillow.affine, fill=fill)
   shear = lambda _, level: level * 0.3 / 10  # noqa: E731
   one_way = {
@@ -84,7 +81,7 @@ def _fixmatch(
 
 
 def _cut_out(image: Image.Image, point: np.ndarray) -> Image.Image:
-  """CutoutConst of SemiFL's code at full strength, written differently."""
+  """CutoutConst of SemiFL's code at full strength, a second version."""
   box = []
   for fraction, size in zip(point, image.size, strict=True):
     first = max(0, int(np.float32(fraction * np.float32(size)) - 20))
@@ -123,7 +120,7 @@ def _semifl() -> dict[str, _Case]:
 
 
 def _fedmatch() -> dict[str, _Case]:
-  """At indices of the authors' tables of ten; 0 to 4 are drawn."""
+  """FedMatch's operations at indices 0 to 4 of the authors' tables of ten."""
 
   def at(index, amount):
     return np.sign(index) * np.linspace(0, amount, 10)[abs(index)]
@@ -177,7 +174,7 @@ def _fedmatch() -> dict[str, _Case]:
 _FIXMATCH_OPERATIONS = functools.partial(
   fixmatch_policy.create_operations, fixmatch_policy.FIXMATCH
 )
-# Operations of ours, and of Pillow.
+# The operations of this project, and of Pillow.
 _POLICIES = {
   'fixmatch': (
     _FIXMATCH_OPERATIONS,
@@ -222,7 +219,7 @@ class OperationsTest(parameterized.TestCase, tf.test.TestCase):
     create, of_pillow = _POLICIES[policy]
     (operation,) = (each for each in create() if each.name == name)
     theirs, parameters = of_pillow[name]
-    # A translation by 100 pixels leaves part of the larger images.
+    # A translation by 100 pixels leaves a part of the larger images.
     for size in ((28, 40), (120, 110)):
       images = pillow.create_images(*size)[::3]
       rows = ()
@@ -238,8 +235,8 @@ class OperationsTest(parameterized.TestCase, tf.test.TestCase):
       if policy != 'fedmatch':
         self.assertAllEqual(views, expected)
         continue
-      # Factors of nine are not the same number in each order of operations: a
-      # gray level that is cut off may be the next one.
+      # Products of nine factors depend on the order of multiplication, so that
+      # a truncated gray level may be one higher.
       difference = np.abs(views - expected.astype(np.float32))
       self.assertLessEqual(np.mean(difference > 0), 1e-3)
       self.assertLessEqual(np.quantile(difference, 0.9999), 1)
@@ -254,7 +251,7 @@ class OperationsTest(parameterized.TestCase, tf.test.TestCase):
       operation.draw(num_draws, _SEED), return_counts=True
     )
     self.assertSameElements(values.tolist(), expected)
-    # Chi-square with one degree of freedom fewer than there are values.
+    # Chi-square, with one degree of freedom fewer than values.
     mean = num_draws / len(values)
     freedom = len(values) - 1
     self.assertLess(
@@ -267,7 +264,7 @@ class OperationsTest(parameterized.TestCase, tf.test.TestCase):
       each.name: each.draw for each in fedmatch_policy.create_operations()
     }
     indices = draws['rotate'](num_draws, _SEED).numpy()
-    # Below a bound of 2, 3, 4 or 5.
+    # Each index is below a bound of 2, 3, 4 or 5.
     odds = [
       np.mean([(index < bound) / bound for bound in (2, 3, 4, 5)])
       for index in range(5)

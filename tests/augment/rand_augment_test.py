@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the random choice of operations, with simple operations.
+"""Tests of the random choice of operations, with simple operations.
 
-The operations do arithmetic, so that a view tells which were applied.
+The operations do arithmetic, so that a result shows which were applied.
 """
 
 from absl.testing import parameterized
@@ -27,7 +27,7 @@ def _add(amount):
 
 
 def _images(values, num_channels=3):
-  """Returns images of one pixel each, with equal channels."""
+  """Creates images of one pixel each, with equal channels."""
   values = np.asarray(values, np.uint8)
   return np.tile(values[:, None, None, None], [1, 1, 1, num_channels])
 
@@ -48,7 +48,7 @@ class DrawSignsTest(tf.test.TestCase):
   def test_both_signs_are_equally_likely(self):
     signs = rand_augment.draw_signs(2000, _SEED).numpy()
     self.assertEqual(set(signs.tolist()), {-1, 1})
-    # Five standard deviations of the sum of as many signs.
+    # Five standard deviations of the sum of this many signs.
     self.assertLess(abs(signs.sum()), 5 * np.sqrt(2000))
 
 
@@ -112,8 +112,8 @@ class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
       for k in (0, 1)
     ]
     values = _augment(_images(np.zeros(60)), operations)[:, 0, 0, 0]
-    # Images of the first operation get 0, 1, ...; the other images 100, 101,
-    # ...
+    # Images of the first operation get 0, 1, and so on; other images 100, 101,
+    # and so on.
     num_first = np.sum(values < 100)
     self.assertBetween(num_first, 1, 59)
     self.assertSameElements(
@@ -134,7 +134,8 @@ class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_clips_after_each_operation(self):
     views = _augment(_images(np.full(200, 100)), [_add(200.0), _add(-200.0)], 2)
-    # 100 + 200 is cut to 255, 100 - 200 to 0; then the second is applied.
+    # 100 + 200 is clipped to 255, 100 - 200 to 0; then the second operation is
+    # applied.
     self.assertEqual(set(views[:, 0, 0, 0].tolist()), {255, 55, 200, 0})
 
   def test_rounds_down_after_each_operation(self):
@@ -148,7 +149,7 @@ class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
       tf.debugging.assert_positive(tf.shape(images)[0])
       return images + 1
 
-    # One image and ten operations: nine operations have no image.
+    # With one image and ten operations, nine operations have no image.
     views = _augment(_images([4]), [_operation(apply)] * 10)
     self.assertAllEqual(views, _images([5]))
 

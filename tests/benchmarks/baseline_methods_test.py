@@ -44,7 +44,7 @@ def test_mapls_is_the_mode_under_a_dirichlet_prior():
   found = baseline_methods.shift_priors(problem, logits, weight)
   likelihood = special.softmax(logits, axis=1) / problem.prior
   grid = np.linspace(1e-6, 1 - 1e-6, 2001)
-  # Of alpha - 1, so that counts of examples have the weight.
+  # The prior's alpha - 1, with which counts of examples have the given weight.
   added = 20 * (1 / weight - 1) / 2
   total = np.log(likelihood @ np.stack([grid, 1 - grid])).sum(axis=0)
   total += added * (np.log(grid) + np.log(1 - grid))
@@ -66,7 +66,7 @@ def test_dirichlet_steps_raise_the_likelihood_to_its_maximum():
     )
     alpha = baseline_methods.step_dirichlet(alpha, mean)
   assert np.all(np.diff(values) > -1e-9)
-  # Where the gradient is 0.
+  # The point where the gradient is 0.
   np.testing.assert_allclose(
     special.digamma(alpha) - special.digamma(alpha.sum()), mean, atol=1e-4
   )

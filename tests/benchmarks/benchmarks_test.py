@@ -3,7 +3,7 @@
 
 """Tests that benchmarks compare equal arithmetic, on small federations.
 
-How fast it is, is no test.
+Speed is not tested.
 """
 
 import contextlib
@@ -36,22 +36,22 @@ _SIZE = federation_lib.Size(
 )
 
 
-# Federations keep no state of their rounds, and are slow to build.
+# Federations keep no state of rounds, and are slow to build.
 _create_federation = functools.cache(federation_lib.Federation)
 
 
 def tearDownModule():
-  # TensorFlow complains of functions that outlive it.
+  # TensorFlow warns of functions that outlive the test.
   _create_federation.cache_clear()
 
 
 class _TestCase(absltest.TestCase):
-  """Base of tests with small federations, built once for each size."""
+  """Base class of tests with small federations, built once for each size."""
 
   def setUp(self):
     super().setUp()
-    # To build RandAugment and a WideResNet takes far longer than to measure
-    # them here.
+    # Building RandAugment and a WideResNet takes far longer than measuring them
+    # here.
     data_set = dataclasses.replace(
       cifar.CIFAR10.data_set,
       build_strong_augmentation=lambda: (
@@ -90,7 +90,7 @@ class FederationTest(_TestCase):
       strict=True,
     ):
       np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
-    # The clients moved it, or it would show little.
+    # The test is meaningful only if clients changed the model.
     self.assertGreater(max(np.abs(v).max() for v in velocity), 1e-3)
 
 
@@ -106,7 +106,7 @@ class MeasurementsTest(_TestCase):
   def test_client_step(self):
     measured = client_step.measure(2, _SIZE)
     self._check(measured, ['plain TensorFlow'])
-    # 12 images, ten in a step.
+    # 12 images in batches of ten.
     self.assertIn('of 2: WideResNet', measured.description)
 
   def test_round(self):
@@ -114,7 +114,7 @@ class MeasurementsTest(_TestCase):
 
   def test_round_on_a_ray_cluster(self):
     in_context = runtime.simulation_context
-    # To start a cluster and its actor takes far longer than all rounds.
+    # Starting a cluster and its actor takes far longer than all rounds.
     with (
       in_context('ray') as ray,
       mock.patch.object(
@@ -125,19 +125,19 @@ class MeasurementsTest(_TestCase):
         ),
       ),
     ):
-      # First, as images are sent but once.
+      # The first round, because images are sent only once.
       measured = ray_rounds.measure_traffic(2, _SIZE)
       self._check(ray_rounds.measure(2, _SIZE), ['in process', 'Ray'])
     images = measured.values['data']
     size = 32 * 32 * 3 / 1e6
-    # Images of clients and server are sent once, each in one piece.
+    # The images of clients and server are sent once, each in one message.
     self.assertBetween(images[0], (2 * 12 + 20) * size, 1.1 * 44 * size)
     self.assertEqual(images[1], 0)
     self.assertGreater(min(measured.values['results']), 0)
 
   def test_profile_adds_up(self):
     measured = rounds.profile(2, _SIZE)
-    # 'all else' is a difference of times that a profiler reads one by one.
+    # 'all else' is a difference of times that a profiler measures separately.
     self._check(
       measured,
       ['TensorFlow', 'arguments in', 'results out', 'all else'],

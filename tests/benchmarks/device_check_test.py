@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the check of a GPU, on the CPU and on a federation as small."""
+"""Tests of the GPU check, on the CPU with a small federation."""
 
 import contextlib
 import dataclasses
@@ -52,8 +52,8 @@ class DeviceCheckTest(absltest.TestCase):
 
   @pytest.mark.slow
   def test_the_program(self):
-    # What XLA compiles would be most of the time, and has tests of its own. The
-    # rest is built but once.
+    # XLA's compilation would take most of the time, and has its own tests. The
+    # rest is built only once.
     self.enter_context(small_updates.without_xla())
     federation = federation_lib.Federation
     for module, name, replacement in (
@@ -96,7 +96,7 @@ class DeviceCheckTest(absltest.TestCase):
     # The dynamic form is the reference; XLA rounds differently.
     self.assertEqual(errors['dynamic'], [0])
     self.assertBetween(errors['XLA'][0], 1e-9, errors['tolerance'][0])
-    # Three steps take less than the update that traces and compiles them.
+    # Three steps take less time than the update with tracing and compilation.
     for name, [first] in measured['first_update'].values.items():
       [milliseconds] = measured['step'].values[name]
       self.assertBetween(3 * milliseconds, 1, 1000 * first)
@@ -104,7 +104,7 @@ class DeviceCheckTest(absltest.TestCase):
   def test_other_numbers(self):
     def build(federation, jit_compile):
       del federation
-      # XLA's update is one percent off.
+      # The error of XLA's update is set to one percent.
       factor = 1.01 if jit_compile else 1
       return lambda weights: types.SimpleNamespace(
         update=[factor * each for each in weights.trainable]
@@ -116,7 +116,7 @@ class DeviceCheckTest(absltest.TestCase):
     errors = {name: error for name, [error] in compared.values.items()}
     self.assertEqual(errors['dynamic'], 0)
     self.assertAlmostEqual(errors['XLA'], 0.01, places=6)
-    # Weights were changed by a millionth, so the updates were.
+    # Weights were changed by a millionth, and therefore also the updates.
     np.testing.assert_allclose(errors['tolerance'], 5 * 2.0**-20, rtol=0.1)
     self.assertFalse(device_updates.are_equal(compared))
     compared.values['XLA'][:] = [errors['tolerance']]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of digits where the assumptions of client priors do not hold."""
+"""Tests of digits on which the assumptions of client priors fail."""
 
 from absl.testing import absltest
 import numpy as np

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of flags, flagfiles and help, and of errors in plain words."""
+"""Tests of flags, flagfiles and help, and of clear error messages."""
 
 import pathlib
 
@@ -30,7 +30,7 @@ class ParseTest(parameterized.TestCase):
       {'degrees': 300.0, 'minutes': 7, 'folded': True, 'kind': 'feta'},
     ),
     (['--folded=true', '--nofolded'], {'folded': False}),
-    # A choice brings its flags, in any order.
+    # A choice adds its own flags, in any order.
     (
       ['--vegetables=leek, "a,b"', '--topping', 'vegetables'],
       {'topping': 'vegetables', 'vegetables': ('leek', '"a', 'b"')},
@@ -88,7 +88,7 @@ class FlagfilesTest(absltest.TestCase):
     super().setUp()
     self.path = pathlib.Path(self.create_tempdir().full_path) / 'my.flags'
     inner = self.path.with_name('inner.flags')
-    # A byte-order mark is no flag.
+    # A byte-order mark is not part of a flag.
     inner.write_text('\N{ZERO WIDTH NO-BREAK SPACE}--a=1\n# Not a flag.\n')
     self.path.write_text(f'--flagfile={inner}\n--b=2\n')
 

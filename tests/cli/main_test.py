@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the command `tff-semifl`; the wheel's test runs it as installed."""
+"""Tests of the command `tff-semifl`; wheel_test.py tests it when installed."""
 
 import contextlib
 import io
@@ -24,7 +24,7 @@ from tff_semifl.settings import references
 
 
 def _run(*arguments):
-  """Returns exit code, output and errors of a command that starts nothing."""
+  """Exit code, output and errors of a command that starts nothing."""
   output, errors = io.StringIO(), io.StringIO()
   with (
     mock.patch.object(sys, 'argv', ['tff-semifl', *arguments]),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of how programs end."""
+"""Tests of the ends of programs: exit codes and output."""
 
 import os
 import pathlib
@@ -49,7 +49,7 @@ class ProgramTest(parameterized.TestCase):
     (_INTERRUPT, f'\n{_LAST_LINE}'),
   )
   def test_last_line_is_last_in_a_file_of_both(self, end, expected):
-    # Buffered as Python buffers files, whatever PYTHONUNBUFFERED says.
+    # Buffered as files are by default, whatever PYTHONUNBUFFERED says.
     body = f"""
   import sys
   sys.stdout.reconfigure(write_through=False)
@@ -86,7 +86,7 @@ class ProgramTest(parameterized.TestCase):
     self.assertEqual(completed.stderr.strip(), _LAST_LINE)
 
   @parameterized.named_parameters(
-    # The first is kept until the end, and the second is written at once.
+    # The first line is kept until the end; the second is written at once.
     ('a_line', "print('unread')"),
     ('many', "print('unread\\n' * 100_000)", 1),
   )
@@ -114,7 +114,7 @@ class ProgramTest(parameterized.TestCase):
     self.assertEqual(completed.returncode, 1)
     self.assertIn('TypeError: a mistake', completed.stderr)
     self.assertNotIn('\ninterrupted', completed.stderr)
-    # Ctrl-C while Python ends is no further error.
+    # Ctrl-C while Python ends is not another error.
     self.assertEqual(completed.stdout, 'SIG_DFL\n')
 
 

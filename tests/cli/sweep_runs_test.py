@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what a sweep runs, and of mistakes that it refuses before."""
+"""Tests of the runs of a sweep, and of errors before the first run."""
 
 import contextlib
 import functools
@@ -27,7 +27,7 @@ from tff_semifl.cli import sweep_runs
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
-# Runs for a minute, and takes a moment to end in order.
+# A program that runs for a minute, and takes a moment to end.
 _LONG = """
 import os, signal, sys, time
 def end(*_):
@@ -115,7 +115,7 @@ class CommandLineTest(parameterized.TestCase):
     (self.folder / name).write_text(text)
 
   def _sweep(self, *arguments, flagfiles='good.flags'):
-    """Returns the commands that the sweep prints."""
+    """The commands that the sweep prints."""
     paths = [f'semifl:{self.folder / n}' for n in flagfiles.split(',') if n]
     chosen, passed_on = command_line.parse(
       functools.partial(settings.change, sweep.Sweep()),
@@ -136,7 +136,7 @@ class CommandLineTest(parameterized.TestCase):
       self._sweep(
         '--seeds=3,4',
         '--total_rounds=2',
-        # The value is a word of its own.
+        # The value is an argument of its own.
         *('--clients_per_round', '2'),
         '--print_commands',
       ),
@@ -158,7 +158,7 @@ class CommandLineTest(parameterized.TestCase):
   def _assert_refused(self, message, *arguments, **options):
     with self.assertRaisesRegex(settings.SettingError, message):
       self._sweep(*arguments, **options)
-    # No run was begun.
+    # No run has begun.
     self.assertEmpty(list(self.output_dir.glob('*')))
 
   @parameterized.parameters(
@@ -255,7 +255,7 @@ class ProcessesTest(absltest.TestCase):
     return path.read_text() if path.exists() else ''
 
   def _pid(self, name):
-    """Returns the process of a long run, None before the start."""
+    """The process of a long run; None before the start."""
     found = re.search(r'^ready (\d+)$', self._log(name), re.M)
     return found and int(found[1])
 
@@ -287,7 +287,7 @@ class ProcessesTest(absltest.TestCase):
     )
 
   def _start(self, seconds):
-    """Starts a program with two of three runs at a time; waits for these."""
+    """Starts a program with two of three runs at a time; waits for two runs."""
     process = subprocess.Popen(
       [
         sys.executable,

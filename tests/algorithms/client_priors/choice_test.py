@@ -25,7 +25,7 @@ def _one_hot(labels):
 class ScoresTest(parameterized.TestCase):
   def test_right_likelihood_and_temperature_are_of_labels_held_out(self):
     generator = np.random.default_rng(0)
-    labels = np.append(np.arange(24) % 3, 3)  # The last is never held out.
+    labels = np.append(np.arange(24) % 3, 3)  # Class 3 is never held out.
     logits = generator.normal(size=(4, server_labels.REPLICAS, 25, 4))
     logits[1] += 3 * np.eye(4)[labels]
     scores = choice.score(tf.constant(logits), _one_hot(labels), False)
@@ -54,11 +54,12 @@ class ScoresTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    # The mixture, unless it is behind: one of 20 is above the error sqrt(0.95).
+    # The mixture, unless worse by more than a standard error: one wrong label
+    # of 20 is more than sqrt(0.95).
     ('good', 'good', 'good', 1),
     ('good', 'one_wrong', 'good', 0),
     ('good', 'many_wrong', 'one_wrong', 0),
-    # The head, if it is likelier than both.
+    # The head, if its likelihood is higher than both others.
     ('many_wrong', 'good', 'good', 1),
     ('many_wrong', 'one_wrong', 'good', 2),
     ('many_wrong', 'many_wrong', 'good', 2),
@@ -96,11 +97,11 @@ class ScoresTest(parameterized.TestCase):
 
 class LabelerTest(parameterized.TestCase):
   @parameterized.parameters(
-    # With class biases: the first learner's, or with many examples both's.
+    # With class biases: the first learner, or both with many examples.
     ('head', {'count': 47.0}, 3.0),
     ('head', {'count': 48.0}, 3.5),
     ('mixture', {'count': 47.0}, 3.0),
-    # Without own shares where clients are alike, or their images differ.
+    # Without class shares of clients if clients are alike, or images differ.
     ('labels_alone', {'evidence': 0.01}, 1e6),
     ('head', {'count': 47.0, 'spread': 0.03}, 1e6),
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the lines on what was exported, and on what clients added."""
+"""Tests of the printed lines on the exported classifier, and on the gain."""
 
 import math
 
@@ -58,7 +58,8 @@ class ResultTest(parameterized.TestCase):
     alone, exported, gain = client_priors.describe_gain(half, more, 40)
     self.assertEndsWith(alone, ' 50.0%')
     self.assertEndsWith(exported, ' 80.0%')
-    # 30 of 100 gained and none lost: Agresti and Min have 30.5 and 0.5 of 102.
+    # 30 of 100 predictions improve and none gets worse: Agresti and Min's
+    # method counts 30.5 and 0.5 of 102.
     mean = 30 / 102
     error = 1.959964 * math.sqrt((31 / 102 - mean**2) / 102)
     self.assertIn(

@@ -28,7 +28,8 @@ def _find(x, standardizes=False, center=None, is_used=None):
 class ComponentsTest(parameterized.TestCase):
   @parameterized.product(
     (
-      # One for ten examples; at least ten, and at most 200 or all there are.
+      # One component for ten examples; at least ten, and at most 200 or as many
+      # as there are features.
       dict(examples=300, features=40, expected=30),
       dict(examples=12, features=30, expected=10),
       dict(examples=2200, features=210, expected=200),
@@ -77,7 +78,7 @@ class ComponentsTest(parameterized.TestCase):
 
   @parameterized.parameters(0, 1, 2)
   def test_directions_without_variance_are_not_used(self, rank):
-    # Integers, whose sums are exact.
+    # Sums of integers are exact.
     x = np.random.default_rng(0).integers(9, size=(40, 2))
     x[:, rank:] = 3
     components = _find(np.tile(x, 3))
@@ -97,7 +98,7 @@ class ComponentsTest(parameterized.TestCase):
 
   def test_of_many_features_the_largest_are_found_without_all(self):
     generator = np.random.default_rng(0)
-    # Eigenvalues fall as those of features of photographs do.
+    # Eigenvalues decrease as for features of photographs.
     basis = np.linalg.qr(generator.normal(size=(600, 600)))[0]
     x = generator.normal(size=(2000, 600)) * np.arange(1, 601) ** -0.5
     x = x @ basis.T
@@ -108,7 +109,7 @@ class ComponentsTest(parameterized.TestCase):
     np.testing.assert_allclose(
       found.variances, values / values.mean(), rtol=1e-3
     )
-    # The first fifty span the same space.
+    # The first fifty components span the same space.
     unit = found.basis.numpy()[:, :50]
     unit /= np.linalg.norm(unit, axis=0)
     cosines = np.linalg.svd(vectors[:, ::-1][:, :50].T @ unit, compute_uv=False)

@@ -1,17 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Client priors on features in NumPy, for tests.
+"""`client_priors` in NumPy, for tests.
 
-Replicas, with all labels and without each fold of them, stand in a leading
-dimension R; the two learners are two calls of the same functions. Clients have
-equally many examples.
+The first dimension R has replicas: one with all labels, and one without each
+fold. The two learners are two calls of the same functions. Clients have equally
+many examples.
 """
 
 import numpy as np
 from scipy import special
 
-MIXTURE, WARM, HEAD = 4, 12, 24  # passes
+MIXTURE, WARM, HEAD = 4, 12, 24  # Passes of the three phases.
 LABEL_WEIGHT, PENALTY = 3.0, 10.0
 FOLDS = 5
 
@@ -21,7 +21,7 @@ def ones(x):
 
 
 def fold_of(labels):
-  """Labels of the first class, then of the second ... are dealt out in turn."""
+  """The fold of each label: folds are assigned in turn, class by class."""
   fold = np.zeros(len(labels), int)
   counts = np.bincount(labels)
   start = 0
@@ -33,7 +33,7 @@ def fold_of(labels):
 
 
 def replicate(labels):
-  """Weights of labels, [R, labels]: those left of a class stand for it."""
+  """Weights of labels, [R, labels]; held-out labels have weight 0."""
   fold = fold_of(labels)
   weights = [np.ones(len(labels))]
   for held_out in range(FOLDS):
@@ -46,7 +46,7 @@ def replicate(labels):
 
 
 def regress(x, one_hot, weights, penalty):
-  """Nesterov's method on Boehning's bound; one regression."""
+  """Fits one regression by Nesterov's method with Boehning's bound."""
   padded = ones(x)
   second = padded.T @ (weights[:, None] * padded)
   found = point = np.zeros((padded.shape[1], one_hot.shape[1]))
@@ -63,7 +63,7 @@ def regress(x, one_hot, weights, penalty):
 
 
 def ascend(second, penalty, gradient, point):
-  """A step by the inverse of the bound, of gradient less penalty."""
+  """A step by the inverse of the bound, along the penalized gradient."""
   diagonal = np.full(len(second), penalty)
   diagonal[-1] = 1e-6
   penalized = penalty * point
@@ -72,7 +72,7 @@ def ascend(second, penalty, gradient, point):
 
 
 def find_basis(clients, size, standardizes):
-  """Principal components: center, basis, variances."""
+  """Principal components: center, basis and variances."""
   pooled = np.concatenate(clients)
   mean = pooled.mean(axis=0)
   deviation = pooled.std(axis=0) if standardizes else np.ones(pooled.shape[1])
@@ -90,7 +90,7 @@ def expect_log(parameters):
 
 
 def estimate_prior(logits, server_prior, pseudo_count, iterations):
-  """Saerens et al. with a Dirichlet prior, in probabilities and float64."""
+  """EM of Saerens et al. with a Dirichlet prior, with float64 probabilities."""
   prior = server_prior
   for _ in range(iterations):
     joint = np.exp(logits) * prior / server_prior
@@ -101,9 +101,9 @@ def estimate_prior(logits, server_prior, pseudo_count, iterations):
 
 
 def client_shares(logits, alpha, explain=None):
-  """A client's posteriors, E log pi, and the shift of its logits.
+  """A client's posteriors, expected log shares, and shift of the logits.
 
-  `explain` is from the mean of the posteriors to this shift.
+  `explain` maps the mean of the posteriors to the shift.
   """
   parameters = alpha * (1 + len(logits) / alpha.sum())
   shift = 0.0
@@ -118,7 +118,7 @@ def client_shares(logits, alpha, explain=None):
 
 
 def client_offset(x, teacher, alpha, means=None, spread=0.0):
-  """A client's posteriors, E log pi and offset; one replica."""
+  """A client's posteriors, expected log shares and offset, for one replica."""
   if means is None:
     found = client_shares(ones(x) @ teacher, alpha)
     return found[0], found[1], np.zeros(x.shape[1])
@@ -134,7 +134,7 @@ def client_offset(x, teacher, alpha, means=None, spread=0.0):
 
 
 def find_strength(mean_log, shares):
-  """The largest likelihood over a fine grid of strengths."""
+  """The strength with the highest likelihood on a fine grid."""
   grid = np.exp(np.linspace(np.log(0.1), np.log(1000), 400_001))
   likelihood = special.gammaln(grid) + grid * (shares @ mean_log)
   for share in shares:
@@ -143,7 +143,7 @@ def find_strength(mean_log, shares):
 
 
 def find_mixture(x, one_hot, weights, posteriors, products, variances):
-  """M-step of one replica; sums over clients' examples."""
+  """The M-step of one replica, from sums over clients' examples."""
   weights = LABEL_WEIGHT * weights
   counts = posteriors + weights @ one_hot
   means = (products + x.T @ (weights[:, None] * one_hot)) / counts
@@ -162,7 +162,7 @@ def add_bias(weights, bias):
 
 
 def run_replica(x, one_hot, weights, clients, variances):
-  """Mixture, head and second head; the spread and the second strength."""
+  """Mixture, head and second head, with the spread and the second strength."""
   count, num_clients = sum(map(len, clients)), len(clients)
   shares = one_hot.sum(axis=0) / len(one_hot)
   start = regress(x, one_hot, weights, PENALTY)

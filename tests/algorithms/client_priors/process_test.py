@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of client priors on features: types, and whole runs against NumPy."""
+"""Tests of the process of `client_priors`: types, and runs against NumPy."""
 
 import functools
 
@@ -67,7 +67,7 @@ def _clients(*indices):
 
 class ProcessTest(simulation_test_case.SimulationTestCase):
   def _run(self, process, cohorts):
-    """The outputs of rounds, of which the first is without clients."""
+    """The outputs of rounds, beginning with round 0 without clients."""
     server = pipelines.labeled_dataset(_SERVER)
     outputs = [process.next(process.initialize(), server, [])]
     (prepare,) = process.preparations
@@ -82,7 +82,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     outputs = self._run(process, [range(_CLIENTS)] * server_steps.PASSES)
     output = outputs[-1]
     state = output.state
-    # As `keep` says, from the first pass on.
+    # The chosen classifier is exported from the first pass on.
     self.assertEqual(
       [each.metrics['client']['kept'] for each in outputs],
       [0] + [2] * server_steps.PASSES,
@@ -104,7 +104,8 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       state.estimate, tf.fill([_CLASSES], tf.constant(1 / 3, tf.float64))
     )[:, 0].numpy()
     components = components_lib.project(tf.constant(test), state.components)
-    # They differ by the rounding of clients' float32 numbers, which grows.
+    # Clients' float32 numbers are rounded, and the difference grows with
+    # rounds.
     for ours, theirs in zip(found, expected, strict=True):
       np.testing.assert_allclose(
         special.softmax(numpy_reference.ones(components) @ ours, axis=1),
@@ -117,7 +118,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     np.testing.assert_allclose(
       state.estimate.strength[server_labels.REPLICAS], strength, rtol=1e-2
     )
-    # What is kept has these logits, divided by a temperature.
+    # The exported classifier has these logits, divided by a temperature.
     own = output.metrics['client']
     logits = classifier.logits(state.global_model_weights, test)
     np.testing.assert_allclose(
@@ -152,7 +153,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     logits = classifier.logits(state.global_model_weights, test).numpy()
     expected = numpy_reference.ones(test) @ fitted.weights[0].numpy()
     ratio = np.ptp(expected, axis=1) / np.ptp(logits, axis=1)
-    # But for one temperature.
+    # Equal except for one temperature.
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-4)
     np.testing.assert_array_equal(
       logits.argmax(axis=1), expected.argmax(axis=1)
@@ -174,7 +175,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     self.assertEqual(after.round_num, before.round_num + 1)
 
   def test_clients_have_enough_examples(self):
-    """Two for each of the server's twelve labels."""
+    """Clients have two examples for each of the server's twelve labels."""
     _, process = _build()
     server = pipelines.labeled_dataset(_SERVER)
     start = process.next(process.initialize(), server, []).state
@@ -214,7 +215,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       tf.nest.map_structure(np.testing.assert_array_equal, estimates[0], other)
 
   def test_cohorts_of_half_of_the_clients(self):
-    """With an aggregator whose estimates stay without clients."""
+    """Uses an aggregator whose estimates change even without clients."""
     _, process = _build(aggregators.RobustMean(), clients_per_round=2)
     first, second, third = (
       output.state for output in self._run(process, [[0, 1], [2, 3]])
@@ -224,7 +225,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       process.initialize().aggregator,
       first.aggregator,
     )
-    # The server takes a step when all clients have taken part.
+    # The server takes a step once all clients have taken part.
     self.assertEqual(second.estimate.passes, 0)
     self.assertEqual(second.estimate.num_averaged, 2 * _EXAMPLES)
     self.assertEqual(third.estimate.passes, 1)

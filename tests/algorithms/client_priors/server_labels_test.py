@@ -37,7 +37,7 @@ class FoldsTest(parameterized.TestCase):
     np.testing.assert_allclose(weights, numpy_reference.replicate(labels))
     for replica in range(server_labels.FOLDS):
       np.testing.assert_array_equal(weights[1 + replica][fold == replica], 0)
-      # Classes weigh what they weigh with all labels.
+      # Each class has the same weight as with all labels.
       np.testing.assert_allclose(
         weights[1 + replica] @ _one_hot(labels).numpy(), np.bincount(labels)
       )
@@ -62,7 +62,7 @@ class LabelsAloneTest(parameterized.TestCase):
   @parameterized.parameters(
     (40, 6, np.ones(6)),
     (40, 6, np.array([100, 1, 1, 1, 1, 1e-3])),
-    # More features than labels.
+    # There are more features than labels.
     (24, 60, np.ones(60)),
   )
   def test_scale_and_penalty_are_the_likeliest_of_labels_held_out(

@@ -75,7 +75,7 @@ class HeadTest(absltest.TestCase):
     self.alpha = 1.5 * self.shares
     second = _POOLED.T @ _POOLED / len(_POOLED)
     values, vectors = np.linalg.eigh(second)
-    # Coordinates in which clients' second moments are diagonal.
+    # Coordinates in which second moments of clients' examples are diagonal.
     self.rotation = vectors
     self.components = components_lib.Components(
       tf.zeros([4], tf.float64),
@@ -85,7 +85,7 @@ class HeadTest(absltest.TestCase):
     )
 
   def _ask(self, head):
-    """The objective of a head that is its own teacher, and its gradient."""
+    """The objective of a self-taught head, and the gradient."""
     objective, gradient = 0.0, np.zeros_like(head)
     for client in _CLIENTS:
       padded = numpy_reference.ones(client @ self.rotation)
@@ -122,7 +122,7 @@ class HeadTest(absltest.TestCase):
         tf.constant(stacked), tf.constant(matrix), self.components, labels
       )[0].numpy()
       after = self._penalized(head)
-      # Six iterations find the shares to so much.
+      # Six iterations determine the shares with this accuracy.
       self.assertGreater(after, before - 1e-6 * abs(before))
       before = after
 
@@ -149,7 +149,7 @@ class MixtureTest(absltest.TestCase):
     labels = _labels()
     log_shares = np.log(np.full(3, 1 / 3))
     mean = _POOLED.mean(axis=0)
-    # Coordinates in which clients' second moments are diagonal.
+    # Coordinates in which second moments of clients' examples are diagonal.
     values, rotation = np.linalg.eigh(np.cov(_POOLED.T, bias=True))
     pooled, x = (_POOLED - mean) @ rotation, (_X - mean) @ rotation
     weights = np.zeros((5, 3))
@@ -181,7 +181,7 @@ class MixtureTest(absltest.TestCase):
         special.logsumexp(densities[0] + log_shares, axis=1).sum()
         + mixture.LABEL_WEIGHT * densities[1][np.arange(12), _LABELS].sum()
       )
-    # Its isotropic part keeps the covariance from the maximum.
+    # Because of its isotropic part, the covariance is not at the maximum.
     self.assertGreater(np.diff(likelihoods).min(), -0.1)
     self.assertGreater(likelihoods[-1], likelihoods[0] + 10)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of FedMatch with labels at the server, against NumPy (D.6, D40)."""
+"""Tests of FedMatch with labels at the server, against NumPy."""
 
 import asyncio
 import dataclasses
@@ -77,19 +77,19 @@ _train_in_numpy = functools.partial(
 
 
 def _stack(models):
-  """Returns the helpers' models that a client receives."""
+  """Stacks the helpers' models, as a client receives them."""
   return (np.reshape(models, [-1, 2, 2, 1, 4]).astype(np.float32),)
 
 
 class ExecutionTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_numpy_d40(self):
-    """Server alone, then two cohorts, the second with helpers for one."""
+    """Runs a round of the server alone, then two cohorts, one with helpers."""
     problem = linear_problem.LinearProblem()
     process = _build()
     state = process.initialize()
     weights = state.global_model_weights.trainable
     probe = helpers_lib.create_probe_image(linear_reference.IMAGE_SHAPE, _SEED)
-    # Helpers that agree on another class than the client.
+    # Helpers that agree on a class other than the client's.
     helper = np.random.default_rng(1).normal(scale=3, size=(2, 2, 1, 4))
     for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
       helpers = [
@@ -180,7 +180,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       self.assertTrue(np.all(np.isfinite(array)))
 
   def _train(self, folder, total_rounds):
-    """Returns the last state; rounds 3 and 6 have helpers."""
+    """Trains, and returns the last state; rounds 3 and 6 have helpers."""
     classifier, process = _create_ingredients().classifier, _build()
     program = dataclasses.replace(
       linear_program.create_program(total_rounds),
@@ -219,7 +219,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
 
     expected = self._train(whole, 6)
     self._train(cut, 5)
-    # Round 5, in which clients left models, is run again.
+    # Round 5, in which clients stored models, is repeated.
     pathlib.Path(cut, 'states/program_state_5.npz').unlink()
     with mock.patch.object(helpers_lib, 'choose_helpers', choose_and_note):
       found = self._train(cut, 6)
@@ -285,7 +285,8 @@ class AgreedLabelsTest(tf.test.TestCase):
       return np.eye(3, dtype=np.float32)[classes]
 
     labels = helpers_lib.agreed_labels(
-      # All agree; outvoted; one helper agrees; all differ: the lowest class.
+      # All agree; the client is outvoted; one helper agrees; all differ, and
+      # the lowest class wins.
       tf.constant(for_classes([1, 0, 2, 2])),
       tf.constant(for_classes([[1, 1, 0, 1], [1, 1, 2, 0]])),
     )
@@ -339,7 +340,7 @@ class ProbeImageTest(absltest.TestCase):
     )
     self.assertBetween(image.min(), 0, 5)
     self.assertBetween(image.max(), 250, 255)
-    # About as many below the mean as above it: 3072 draws.
+    # About half of the 3072 draws are below the mean.
     self.assertAlmostEqual(np.mean(image < 125), 0.49, delta=0.05)
     np.testing.assert_array_equal(image, again)
     self.assertGreater(np.abs(image - other).max(), 1)

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of SemiFL's federated SGD against a second implementation (D55).
+"""Tests of SemiFL's federated SGD against a second implementation.
 
-The second implementation is a loop over steps that puts each cohort's images
-together and passes them through the network of `wide_resnet_reference`, in
-float64. Only the random numbers are TensorFlow's.
+The second implementation is a loop over steps. Each step concatenates the
+cohort's images and passes them through the network of `wide_resnet_reference`,
+in float64. Only the random numbers are TensorFlow's.
 """
 
 from typing import NamedTuple
@@ -32,7 +32,8 @@ _THRESHOLD = 0.9
 _CLIENTS_PER_STEP = 2
 _CLIENT_BATCH_SIZE = 3
 _SERVER_BATCH_SIZE = 4
-# Two, one and two batches: in the last steps of an epoch clients run out.
+# Two, one and two batches: in the last steps of an epoch, some clients have
+# none.
 _CLIENT_SIZES = (5, 2, 6)
 _LABELS = np.arange(6) % wide_resnet_reference.NUM_CLASSES
 
@@ -56,7 +57,7 @@ def _build(**ingredients):
 
 
 class _Problem:
-  """Labeled images and three clients, all of patches."""
+  """Labeled images and three clients, whose images consist of patches."""
 
   def __init__(self):
     self.images = wide_resnet_reference.create_images(len(_LABELS), seed=9)
@@ -88,7 +89,7 @@ def draw_cohorts(num_batches, clients_per_step, seed):
 
 
 class _OwnLabels(NamedTuple):
-  """The labels that images of a client were given in a step."""
+  """The labels of a client's images in a step."""
 
   images: np.ndarray
   labels: np.ndarray
@@ -197,11 +198,12 @@ class CohortsTest(parameterized.TestCase):
     counts = np.zeros(5)
     for seed in range(400):
       counts[draw(tf.constant([7, seed])).numpy()] += 1
-    # Each is drawn with probability 2/5: 160 of 400, standard deviation 9.8.
+    # Each client is drawn with probability 2/5: 160 of 400 times, standard
+    # deviation 9.8.
     np.testing.assert_allclose(counts, 160, atol=4 * 9.8)
 
   def test_images_are_cut_from_those_of_each_client(self):
-    # Images 0..4 are of client 0, none of client 1, 5..11 of client 2.
+    # Images 0 to 4 are of client 0, none of client 1, 5 to 11 of client 2.
     for clients, earlier_steps, expected in (
       ([2, 0], [0, 0], [5, 6, 7, 0, 1, 2]),
       ([0, 2], [1, 1], [3, 4, 8, 9, 10]),
@@ -226,7 +228,7 @@ class GatheringTest(absltest.TestCase):
     datasets = [
       linear_reference.client_dataset(*client) for client in images.items()
     ]
-    # Cut into chunks, which makes no difference.
+    # The result does not depend on chunks.
     datasets[0] = linear_reference.client_dataset(5, images[5][:2]).concatenate(
       linear_reference.client_dataset(5, images[5][2:])
     )
@@ -241,7 +243,7 @@ class GatheringTest(absltest.TestCase):
 
 class ExecutionTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_the_reference(self):
-    """Two epochs, and a round 0 without clients."""
+    """Runs round 0 without clients, and two epochs."""
     classifier = wide_resnet_reference.create_classifier()
     problem = _Problem()
     process = _build(classifier=classifier, returns_given_labels=True)
@@ -249,7 +251,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     before = state.global_model_weights.trainable
     sgd = wide_resnet_reference.WideResNetSGD(classifier, before, 0.0)
     confidences = []
-    # Clients come in several orders.
+    # Clients come in different orders.
     for round_num, order in enumerate(([], [2, 0, 1], [0, 1, 2])):
       output = process.next(
         state, problem.server_data, problem.client_data(order)
@@ -303,8 +305,8 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       strict=True,
     ):
       np.testing.assert_array_equal(found, expected)
-    # Some steps have nothing to learn from clients, and some all of a union of
-    # which the model is sure in part. Rounding decides nothing.
+    # In some steps no image of clients is confident, and in some steps only a
+    # part of a union. No decision depends on rounding.
     are_confident = [step >= _THRESHOLD for step in confidences]
     self.assertTrue(any(not step.any() for step in are_confident))
     self.assertTrue(

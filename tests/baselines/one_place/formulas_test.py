@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Losses of methods in one place against their formulas (F.3 to F.7)."""
+"""Tests of the losses of methods in one place, against their formulas."""
 
 import functools
 
@@ -27,7 +27,7 @@ def _pi_model_loss(step, seen):
   del seen  # There is no threshold.
   target = tf.stop_gradient(tf.nn.softmax(step.f(step.weak(0))))
   difference = target - tf.nn.softmax(step.f(step.weak(1)))
-  # Half of all steps, three, are the ramp.
+  # The ramp is half of all steps: three.
   ramp = min(step.progress / 0.5, 1)
   return tf.reduce_mean(
     pooled_reference.cross_entropy(step.y, step.f(step.x))
@@ -51,7 +51,7 @@ def _pseudo_labeling_loss(step, seen, *, reproduce_mask):
   labels = tf.one_hot(probabilities.argmax(axis=1), 3, dtype=tf.float64)
   losses = pooled_reference.cross_entropy(labels, logits)
   if reproduce_mask:
-    # The code multiplies a row by a column.
+    # The authors' code multiplies a row by a column.
     losses = losses * is_sure[:, None]
     assert losses.shape == (8, 8)
   else:
@@ -64,7 +64,7 @@ def _pseudo_labeling_loss(step, seen, *, reproduce_mask):
 
 def _fixmatch_loss(step, seen):
   num, ratio = pooled_reference.BATCH_SIZE, 2
-  # All images form one batch, which is normalized together.
+  # All images form one batch for normalization.
   logits = step.f(tf.concat([step.x, step.weak(), step.strong()], axis=0))
   x, weak, strong = tf.split(logits, [num, ratio * num, ratio * num])
   probabilities = tf.nn.softmax(tf.stop_gradient(weak)).numpy()
@@ -79,7 +79,7 @@ def _fixmatch_loss(step, seen):
 
 
 def _mix(step, images, labels, concentration):
-  """Mixes each image with one of a new order, in float64."""
+  """Mixes each image with another image in random order, in float64."""
   seed = step.seed('MIXUP_COEFFICIENT')
   number = len(images)
   order = tf.random.experimental.stateless_shuffle(
@@ -95,10 +95,10 @@ def _mix(step, images, labels, concentration):
 
 
 def _predict(step, images):
-  """Returns logits by passes that have an even share of each kind.
+  """Predicts logits in passes with equally many images of each kind.
 
-  Part i of the labeled images is passed with block i, in the place of its part
-  i, which is passed with the rest of the labeled ones.
+  Block i exchanges part i with the labeled images, whose other parts stay
+  together.
   """
   size = pooled_reference.BATCH_SIZE
   num_blocks = len(images) // size
@@ -157,18 +157,18 @@ _SIZE = 2
 
 
 class _Formula:
-  """The loss, which remembers predictions."""
+  """A loss that stores predictions."""
 
   def __init__(self):
     self.recent = [np.full(3, 1 / 3)] * remixmatch.ALIGNED_BATCHES
-    # Class shares of the five labels.
+    # The class shares of the five labels.
     self.wanted = np.array([2, 2, 1]) / 5
 
   def loss(self, step):
     weak, strong = step.weak(), step.strong()
     probabilities = tf.nn.softmax(step.f(weak)).numpy()
     ratio = (1e-6 + self.wanted) / (1e-6 + np.mean(self.recent, axis=0))
-    # Normalizing before the power gives the same guess.
+    # Normalizing before taking the power gives the same guess.
     guess = (probabilities * ratio) ** (1 / _TEMPERATURE)
     guess /= guess.sum(axis=1, keepdims=True)
     self.recent = [*self.recent[1:], probabilities.mean(axis=0)]
@@ -219,7 +219,7 @@ class FormulasTest(parameterized.TestCase):
     (
       'mean_teacher',
       'mean_teacher',
-      # The full weight from the first step on.
+      # The loss has full weight from the first step.
       {'unlabeled_loss_weight': 20, 'ramp_up_share': 0},
       _mean_teacher_loss,
     ),
@@ -268,7 +268,7 @@ class FormulasTest(parameterized.TestCase):
       name, changes, lambda step: loss(step, seen), ratio=2
     )
     if seen:
-      # Some images are selected and some are not.
+      # Some images are selected and others are not.
       self.assertBetween(np.mean(np.concatenate(seen)), 0.1, 0.9)
 
   def test_remixmatch_equals_the_formula(self):
@@ -325,7 +325,7 @@ class InterleaveTest(parameterized.TestCase, tf.test.TestCase):
     once = mixmatch.interleave(blocks)
     for found, block in zip(mixmatch.interleave(once), blocks, strict=True):
       self.assertAllEqual(found, block)
-    # In a graph too, where the number of rows is not known.
+    # Also in a graph in which the number of rows is unknown.
     anywhere = tf.function(
       mixmatch.interleave,
       input_signature=[[tf.TensorSpec([None, 2, 3], tf.float64)] * number],
@@ -340,7 +340,8 @@ class RotateTest(parameterized.TestCase, tf.test.TestCase):
     images = np.random.default_rng(0).uniform(size=(num_images, 5, 5, 2))
     turned, num_turns = remixmatch.rotate(tf.constant(images))
     self.assertEqual(num_turns.dtype, tf.int32)
-    # Image 0, 4, 8, ... is not turned, 1, 5, 9, ... once, and so on.
+    # Images 0, 4, 8, ... are not rotated; images 1, 5, 9, ... are rotated once;
+    # and so on.
     order = sorted(range(num_images), key=lambda i: (i % 4, i))
     self.assertAllEqual(num_turns, [i % 4 for i in order])
     for found, i in zip(turned, order, strict=True):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of training in one place, for all its methods."""
+"""Tests that all methods in one place share."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -42,7 +42,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       state, metrics, *_ = process.next(state, data, [])
       server = metrics['server']
       np.testing.assert_allclose(server['loss'], loss, rtol=1e-5)
-      # Three steps have four labeled images each.
+      # Each of the three steps has four labeled images.
       correct = 12 * server['accuracy']
       self.assertAlmostEqual(correct, round(correct), places=5)
       self.assertBetween(correct, 0, 12)
@@ -128,7 +128,7 @@ class KernelDecayTest(absltest.TestCase):
 class SettingsTest(parameterized.TestCase):
   def test_rounds(self):
     system = system_registry.SYSTEMS['fixmatch']
-    # 2^26 labeled images, of which 64 are a step, from round 0 on.
+    # 2^26 labeled images, 64 in each step, from round 0 on.
     self.assertEqual(system.total_rounds, 2**26 // 64 // 1024 - 1)
     self.assertEqual(system.count_steps(50, []), (1024, 0))
     self.assertFalse(system.has_clients)

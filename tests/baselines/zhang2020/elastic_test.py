@@ -14,7 +14,7 @@ from tests import simulation_test_case
 from tests.algorithms import zhang2020_reference
 from tests.core import linear_problem
 
-# The second round lacks a client.
+# One client is absent from the second round.
 _COHORTS = ([0, 1, 2], [2, 0], [1, 2, 0])
 _NO_IMAGES = linear_reference.labeled_dataset(
   linear_reference.create_images(0), np.array([], np.int32)
@@ -22,14 +22,14 @@ _NO_IMAGES = linear_reference.labeled_dataset(
 
 
 def _move_easgd(anchor, trained, velocity):
-  """The moving rate is 0.9 / 3."""
+  """Moves the anchor of EASGD; the moving rate is 0.9 / 3."""
   pulls = [np.sum(x - z, axis=0) for x, z in zip(trained, anchor, strict=True)]
   anchor = [z + 0.3 * p for z, p in zip(anchor, pulls, strict=True)]
   return anchor, velocity
 
 
 def _move_overlap(anchor, trained, velocity):
-  """The authors' update of the anchor, from the models after the pull."""
+  """Moves the anchor as the authors do, from the models after the pull."""
   pulled = [0.4 * x + 0.6 * z for x, z in zip(trained, anchor, strict=True)]
   velocity = [
     0.7 * v + p.mean(axis=0) - z

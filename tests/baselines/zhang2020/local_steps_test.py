@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the images in the steps of a round (E.2), and of groups."""
+"""Tests of the images in the steps of a round, and of groups."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -24,7 +24,7 @@ class TrainTest(parameterized.TestCase):
   def _train(
     self, num_images, *, num_steps=16, batch_size=64, round_num=3, node=2
   ):
-    """Returns the batches of a round, its outcome, and the sum of its steps."""
+    """Trains; returns the batches of a round, the result, and the total step."""
     steps = local_steps.LocalSteps(
       classifier=None,
       num_steps=num_steps,
@@ -32,7 +32,7 @@ class TrainTest(parameterized.TestCase):
       optimizer=optimizers.build_nesterov_sgd(
         momentum=0.0, weight_decay=0.0, clip_norm=None
       ),
-      # With a gradient of 1, the sum of learning rates shows the steps.
+      # With a gradient of 1, the sum of learning rates identifies the steps.
       learning_rate_fn=lambda step: tf.cast(step, tf.float32),
     )
     weights = functional.ModelWeights((tf.zeros([]),), ())
@@ -43,7 +43,7 @@ class TrainTest(parameterized.TestCase):
       batches.append(batch.numpy().tolist())
       return training_loop.BatchOutput(model.weights.trainable[0], 0.0)
 
-    # Eagerly, so that batches can be looked at.
+    # Runs eagerly, so that batches can be inspected.
     result = steps.train(
       weights,
       training_loop.initial_optimizer_state(steps.optimizer, weights.trainable),
@@ -57,7 +57,7 @@ class TrainTest(parameterized.TestCase):
     return batches, result, -result.trainable[0]
 
   @parameterized.parameters(
-    # As many labels as the server of Zhang et al. has: 15 batches a pass.
+    # As many labels as the server of Zhang et al.: 15 batches per epoch.
     (1000, 16, 64),
     (40, 16, 64),
     (7, 5, 3),
@@ -86,7 +86,7 @@ class TrainTest(parameterized.TestCase):
     self.assertEqual(result.sums.num_visited, num_steps * size)
 
   def test_learning_rates_are_those_of_the_steps_of_the_run(self):
-    # Round 3 of 4 steps each: 8 + 9 + 10 + 11.
+    # Round 3, with 4 steps per round: 8 + 9 + 10 + 11.
     _, _, moved = self._train(10, num_steps=4, batch_size=2)
     np.testing.assert_allclose(moved, 38.0, rtol=1e-5)
 
@@ -100,7 +100,7 @@ class TrainTest(parameterized.TestCase):
 
 class SlotsPerGroupTest(parameterized.TestCase):
   @parameterized.parameters(
-    # The paper's: 5+5, 10+10+10+10+7; and the server alone.
+    # The group sizes of the paper, 5+5 and 10+10+10+10+7; and the server alone.
     (10, 2, 5),
     (47, 5, 10),
     (0, 1, 1),
@@ -122,7 +122,7 @@ class SlotsPerGroupTest(parameterized.TestCase):
 
 class GroupMeanTest(absltest.TestCase):
   def test_clients_weigh_what_they_say_and_a_replica_one(self):
-    """Clients of weights 0.5 and 2 form one group; the other has no client."""
+    """One group has clients of weights 0.5 and 2, the other no client."""
     received = (np.array([[8.0, 8.0], [1.0, 1.0]], np.float32),)
     replicas = (np.array([[1.0, 2.0], [3.0, 4.0]], np.float32),)
     sums = [

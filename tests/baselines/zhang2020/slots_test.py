@@ -42,7 +42,7 @@ def _build_process():
 
 
 def _create_program(total_rounds):
-  """Two slots, in two groups, for two of the four clients."""
+  """An experiment with two slots in two groups, for two of the four clients."""
   return dataclasses.replace(
     linear_program.create_program(total_rounds), process=_build_process()
   )
@@ -50,7 +50,7 @@ def _create_program(total_rounds):
 
 class SlotsTest(simulation_test_case.SimulationTestCase):
   def _train(self, folder, program):
-    """Returns the metrics of the rounds that were run, and the last state."""
+    """Trains; returns the metrics of these rounds, and the last state."""
     rows = {}
     final = asyncio.run(
       training.train(
@@ -86,10 +86,10 @@ class SlotsTest(simulation_test_case.SimulationTestCase):
     # Round 0 has no steps.
     self.assertTrue(np.isnan(rows[0].server.loss))
     self.assertGreater(rows[2].server.loss, 0)
-    # Two clients, three steps of two images each, have 12 labels.
+    # Two clients, with three steps of two images each, have 12 labels.
     accuracy = rows[2].client.pseudo_accuracy
     self.assertAlmostEqual(accuracy * 12 % 1, 0, delta=1e-4)
-    # The slots are in the checkpoint, or this test shows little.
+    # The test is meaningful only if the slots are in the checkpoint.
     self.assertEqual([int(slot.slot) for slot in found.memories], [0, 1])
     for slot in found.memories:
       self.assertGreater(np.abs(slot.client['accumulator'][0]).max(), 0)

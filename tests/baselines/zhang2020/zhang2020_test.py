@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of Zhang et al.'s systems: types, rounds in NumPy, both runtimes."""
+"""Tests of the systems of Zhang et al.: types, NumPy, both runtimes."""
 
 import functools
 
@@ -29,7 +29,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     self.problem = linear_problem.LinearProblem()
 
   def test_rounds_equal_numpy(self):
-    """No client, all, one fewer than slots, and all again in other slots."""
+    """Rounds without clients, with all, with one fewer, and in other slots."""
     process = zhang2020_reference.SlottedProcess(_build(), 3)
     state = process.initialize()
     reference = zhang2020_reference.Reference(2, 3, 2)
@@ -40,7 +40,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       )
       state = output.state
       if round_num == 0:
-        # The benchmark has no update of the server alone.
+        # The benchmark of Zhang et al. has no update by the server alone.
         zhang2020_reference.assert_close(
           state.global_model_weights.trainable, reference.average
         )
@@ -84,7 +84,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
           rtol=1e-3,
         )
       seen.update(c.num_counted for c in clients)
-    # Clients are confident of some images and not of others.
+    # Some images of clients are confident and others not.
     self.assertTrue(
       seen - {0, zhang2020_reference.NUM_STEPS * zhang2020_reference.BATCH_SIZE}
     )
@@ -203,7 +203,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
         learning_rates=zhang2020_reference.learning_rates(1),
       )
       given_labels_reference.assert_given(given, expected.labeled)
-    # The label ratio is of these labels.
+    # The label ratio refers to these labels.
     share = np.concatenate([given.share for given in output.given_labels])
     np.testing.assert_allclose(
       np.mean(share > 0), output.metrics['client']['label_ratio'], rtol=1e-6
