@@ -1,15 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Damages files like failing disks, faulty programs and users do."""
+"""Damages files as failing disks, faulty programs and users do."""
 
 import functools
 
 import hypothesis
 from hypothesis import strategies
 
-# The same examples each time, none of which may take long: a program that is
-# given the wrong file must not hang.
+# The same examples in each run, with a time limit: a program must not hang on a
+# wrong file.
 settings = functools.partial(
   hypothesis.settings,
   derandomize=True,
@@ -20,9 +20,9 @@ settings = functools.partial(
 
 @strategies.composite
 def damaged(draw: strategies.DrawFn, content: bytes) -> bytes:
-  """Draws a damaged version of a file."""
+  """Draws a damaged version of a file's content."""
   found = bytearray(content)
-  # Headers, which are often at the beginning, are damaged more often.
+  # Headers, often at the beginning, are damaged more often.
   positions = strategies.integers(0, len(content) - 1) | strategies.integers(
     0, min(len(content), 64) - 1
   )

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A classifier with a kernel of two parts, trained again in NumPy (D.6).
+"""A classifier with a two-part kernel, and its training in NumPy.
 
-The model is a convolution that covers the image and a dense layer, both linear:
-gradients are written out by hand.
+The model is a convolution that covers the image, then a dense layer. Both are
+linear, and gradients are written out by hand.
 """
 
 import functools
@@ -17,7 +17,7 @@ from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 
 _NUM_FILTERS = 4
-# Bright enough for gradients to be clipped.
+# Bright images, so that gradients are clipped.
 _SCALE = 4 / 255
 
 
@@ -42,28 +42,28 @@ def create_classifier() -> functional.ImageClassifier:
 
 
 def pixels(images: np.ndarray) -> np.ndarray:
-  """Returns the model's input, float64 [num_images, pixels]."""
+  """The model's input, float64 [num_images, pixels]."""
   return images.reshape(len(images), -1).astype(np.float64) * _SCALE
 
 
 def hidden(weights, images: np.ndarray) -> np.ndarray:
-  """Returns float64 [num_images, filters]."""
+  """The convolution's output, float64 [num_images, filters]."""
   kernel = weights[0] + weights[1]
   return pixels(images) @ kernel.reshape(-1, _NUM_FILTERS)
 
 
 def logits(weights, images: np.ndarray) -> np.ndarray:
-  """Returns float64 [num_images, classes]."""
+  """Logits, float64 [num_images, classes]."""
   return hidden(weights, images) @ weights[2] + weights[3]
 
 
 class NumpySGD:
-  """Clip by all gradients, then decay and Nesterov for some of the weights."""
+  """SGD: clips by all gradients; decay and Nesterov are for some weights."""
 
   def __init__(
     self, weights, learning_rate: float, *, trained: set[int], masks: bool
   ):
-    """Starts from weights and buffers of zeros."""
+    """Starts with momentum of zeros."""
     self.weights = [np.asarray(array, np.float64) for array in weights]
     self.accumulator = [np.zeros_like(array) for array in self.weights]
     self.learning_rate = learning_rate
@@ -72,7 +72,7 @@ class NumpySGD:
     self._masks = masks
 
   def logits(self, images: np.ndarray) -> np.ndarray:
-    """Returns float64 [num_images, classes]."""
+    """Logits, float64 [num_images, classes]."""
     return logits(self.weights, images)
 
   def step(self, term: tuple[float, np.ndarray, np.ndarray]) -> float:
@@ -84,7 +84,7 @@ class NumpySGD:
     errors = (probabilities - targets) / len(labels)
     of_kernel = pixels(images).T @ errors @ self.weights[2].T
     of_kernel = of_kernel.reshape(self.weights[0].shape)
-    # Both terms of the sum have the same derivative.
+    # The derivatives by sigma and by phi are equal.
     of_dense = hidden(self.weights, images).T @ errors
     gradients = [of_kernel, of_kernel, of_dense, errors.sum(axis=0)]
     norm = np.sqrt(sum(np.sum(g**2) for g in gradients))

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FedMatch's updates in NumPy, for the model of `decomposed_reference` (D.6).
+"""FedMatch's local training in NumPy, for the model of `decomposed_reference`.
 
-Weights are sigma, phi, kernel and bias; nobody trains the last two. Only the
-random numbers are TensorFlow's.
+Weights are sigma, phi, kernel and bias; kernel and bias are not trained. Only
+the random numbers are TensorFlow's.
 """
 
 from typing import NamedTuple
@@ -21,7 +21,7 @@ SIGMA, PHI = 0, 1
 
 
 class ClientUpdate(NamedTuple):
-  """The results of a client's update."""
+  """The results of a client's local training."""
 
   phi: np.ndarray
   loss: float
@@ -33,14 +33,14 @@ class ClientUpdate(NamedTuple):
 
 
 def probabilities(weights, phi, images: np.ndarray) -> np.ndarray:
-  """Returns float64 [num_images, classes] of the model with another phi."""
+  """Probabilities, float64 [num_images, classes], with another phi."""
   return linear_reference.softmax(
     decomposed_reference.logits([weights[SIGMA], phi, *weights[2:]], images)
   )
 
 
 def _gradient(weights, images: np.ndarray, errors: np.ndarray) -> np.ndarray:
-  """Returns the gradient by phi, or sigma, if that by logits is `errors`."""
+  """The gradient by phi, or sigma, if `errors` is the gradient by logits."""
   pixels = decomposed_reference.pixels(images)
   return (pixels.T @ errors @ weights[2].T).reshape(weights[PHI].shape)
 

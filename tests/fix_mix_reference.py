@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A client's round of SemiFL in NumPy, for the linear classifier.
+"""A client's local training in SemiFL in NumPy, for the linear classifier.
 
-Only the random numbers are drawn by TensorFlow, with the seeds that the project
-promises; everything that is done with them is written out again.
+TensorFlow draws the random numbers, with the documented seeds. All other
+computations are implemented a second time.
 """
 
 from typing import NamedTuple
@@ -18,11 +18,11 @@ from tff_semifl.randomness import random_seeds
 
 
 class ClientRound(NamedTuple):
-  """The results of a client's round.
+  """The results of a client's local training.
 
   `loss_sum`, `num_correct` and `num_examples` are over all epochs;
-  `num_confident` is the size of the fix data set; `labels` are those of all
-  images.
+  `num_confident` is the size of the fix data set; `labels` are the
+  pseudo-labels of all images.
   """
 
   weights: list[np.ndarray]
@@ -35,7 +35,7 @@ class ClientRound(NamedTuple):
 
 
 def draw_beta(number: int, seed: tf.Tensor, a: float) -> np.ndarray:
-  """Draws from Beta(a, a), float64, by Gamma(a + 1) and a power."""
+  """Draws float64 from Beta(a, a), by Gamma(a + 1) and a power."""
   gammas = tf.random.stateless_gamma([number, 2], seed, a + 1, dtype=tf.float64)
   uniforms = tf.random.stateless_uniform(
     [number, 2], random_draws.fold_in(seed, 0)
@@ -46,7 +46,7 @@ def draw_beta(number: int, seed: tf.Tensor, a: float) -> np.ndarray:
 
 
 def _no_offset(logits: np.ndarray) -> tuple[float, float]:
-  del logits  # They are left as they are.
+  del logits  # Logits are unchanged.
   return 0.0, 0.0
 
 
@@ -68,10 +68,10 @@ def train_client(
   offsets_fn=_no_offset,
   dropout_rate: float = 0.0,
 ) -> ClientRound:
-  """Labels and trains by Algorithm 1 (A.6 to A.9).
+  """Labels and trains by Algorithm 1 of SemiFL.
 
-  `offsets_fn` is logits of all images -> what is added to logits for labels,
-  and to logits in losses.
+  `offsets_fn` maps the logits of all images to offsets: of logits for labels,
+  and of logits in losses.
   """
   purpose = random_seeds.Purpose
 

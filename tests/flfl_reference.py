@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A client's round of (FL)^2 in NumPy, for the linear classifier.
+"""A client's local training in (FL)^2 in NumPy, for the linear classifier.
 
-Only orders are drawn by TensorFlow, with the seeds that the project promises.
+Only orders of images are drawn by TensorFlow, with the documented seeds.
 """
 
 import numpy as np
@@ -15,20 +15,20 @@ _CLASSES = np.eye(linear_reference.NUM_CLASSES)
 
 
 def class_thresholds(probabilities: np.ndarray) -> np.ndarray:
-  """Returns equations 7 to 9 of (FL)^2."""
+  """The thresholds of classes, by equations 7 to 9 of (FL)^2."""
   mean_confidence = probabilities.max(axis=1).mean()
   shares = probabilities.mean(axis=0)
   return mean_confidence * shares / shares.max()
 
 
 def gradients(weights, images: np.ndarray, errors: np.ndarray):
-  """Returns those of kernel and bias, for those of the logits."""
+  """The gradients by kernel and bias, from the gradient by logits."""
   pixels = images.reshape(len(images), -1).astype(np.float64) / 255
   return [pixels.T @ errors, errors.sum(axis=0)]
 
 
 def climb(weights, slopes, radius: float):
-  """Returns the weights moved up by ASAM, equation 12 of (FL)^2."""
+  """The weights after ASAM's ascent step, equation 12 of (FL)^2."""
   kernel, bias = weights
   sizes = [np.abs(kernel) + 0.01, np.ones_like(bias)]
   scaled = [s * g for s, g in zip(sizes, slopes, strict=True)]
@@ -40,7 +40,7 @@ def climb(weights, slopes, radius: float):
 
 
 def consistency(weights, images, labels, is_sure, radius: float):
-  """Returns the loss of equation 13 and its gradient at the moved weights."""
+  """The loss of equation 13, and its gradient at the moved weights."""
   softmax, logits = linear_reference.softmax, linear_reference.logits
   here = softmax(logits(weights, images))
   if not is_sure.any():
@@ -66,7 +66,7 @@ def train_client(
   radius: float,
   sure: float,
 ):
-  """Returns trained weights, the mean confidence and the number selected."""
+  """Trains; returns weights, mean confidence and number of selected images."""
   sgd = linear_reference.NumpySGD(weights, learning_rate)
   probabilities = linear_reference.softmax(
     linear_reference.logits(weights, images)

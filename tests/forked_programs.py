@@ -4,9 +4,9 @@
 """Runs real programs in forks of a process that has imported TensorFlow.
 
 A program takes seconds to import TensorFlow and TensorFlow Federated, as long
-as many tests of what it prints take in all. Here one process imports them,
-before they do anything, and each program is a fork of it, with its own flags,
-output, working directory, signals and exit code. Tests of how programs
+as many tests of its output in total. Here one process imports both, before they
+compute anything, and each program is a fork of this process, with its own
+flags, output, working directory, signals and exit code. Tests of how programs
 start need `subprocess`.
 """
 
@@ -58,7 +58,7 @@ class Program:
       raise RuntimeError('The process that forks is gone.') from error
 
   def poll(self) -> int | None:
-    """Returns the exit code; None if the program still runs."""
+    """The exit code; None if the program still runs."""
     try:
       return self.wait(0.001)
     except subprocess.TimeoutExpired:
@@ -98,9 +98,9 @@ def start(
 ) -> Program:
   """Starts `python -m module arguments` in the repository's root.
 
-  The program is killed when this process ends. `variables` are changes of its
-  environment; None removes a variable, and folders of PYTHONPATH can be
-  imported from.
+  The program is killed when this process ends. `variables` are changes of the
+  environment; None removes a variable, and modules can be imported from folders
+  of PYTHONPATH.
   """
   command = [module, *map(str, arguments)]
   request = json.dumps(
@@ -118,7 +118,7 @@ def run(
 ) -> subprocess.CompletedProcess:
   """Runs `python -m module arguments` in the repository's root.
 
-  `options` are those of `start`; the program is killed after `timeout` seconds.
+  `options` are as for `start`. The program is killed after `timeout` seconds.
   """
   with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
     program = start(module, *arguments, stdout=output, stderr=errors, **options)
@@ -139,14 +139,14 @@ def _read(file) -> str:
 
 @functools.cache
 def _server() -> socket.socket:
-  """Starts the process that forks, once for each process of tests."""
+  """Starts the forking process, once for each process of tests."""
   ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
   process = subprocess.Popen(
     [sys.executable, '-m', _MODULE, str(its.fileno())],
     cwd=_ROOT,
     pass_fds=[its.fileno()],
     stdin=subprocess.DEVNULL,
-    # Some packages print lines when they are imported.
+    # Some packages print lines on import.
     stdout=subprocess.DEVNULL,
     stderr=subprocess.DEVNULL,
   )
@@ -162,12 +162,13 @@ def _server() -> socket.socket:
 
 
 def _serve(requests: socket.socket) -> None:
-  """Forks for each request until there are no more."""
+  """Forks for each request, until no requests can come."""
   while True:
     request, fds, _, _ = socket.recv_fds(requests, 1 << 20, 3)
     if not request:
       return
-    # A fork that waits for the program leaves this process free for another.
+    # A fork that waits for the program leaves this process free for other
+    # requests.
     if os.fork() == 0:
       requests.close()
       os._exit(_run_one(*json.loads(request), *fds))
@@ -194,7 +195,7 @@ def _run_one(
   output: int,
   errors: int,
 ) -> int:
-  """Runs a program in a further fork, and replies with its outcome."""
+  """Runs a program in a further fork, and replies with its exit code."""
   pid = os.fork()
   if pid == 0:
     if new_session:
@@ -217,7 +218,7 @@ def _run_one(
     for fd in (reply, output, errors):
       os.close(fd)
     os._exit(_run_module(*command))
-  # The guard survives the end of its process group, to end the program.
+  # The guard survives the end of its process group, and ends the program.
   for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, signal.SIG_IGN)
   os.close(output)
@@ -260,13 +261,13 @@ def _run_module(module: str, *arguments: str) -> int:
 def _main() -> None:
   import gc
 
-  # As `launch` has it, and no library that a test imported: TensorFlow reads it
-  # when it is imported.
+  # As in `launch`, before any library of a test: TensorFlow reads the variable
+  # on import.
   os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
   gc.disable()
 
-  # What programs import. None of it computes anything: threads of TensorFlow
-  # would not be there in a fork.
+  # The imports of programs. None computes anything: threads of TensorFlow would
+  # not exist in a fork.
   import keras_cv  # noqa: F401
   import matplotlib.figure  # noqa: F401
   import tensorflow_datasets  # noqa: F401

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pseudo-labels that a client gave, compared with those of a reference."""
+"""Compares pseudo-labels that a client returned with a reference."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class LabeledBatch(NamedTuple):
 def assert_given(
   found: pseudo_labels.GivenLabels, batches: Sequence[LabeledBatch]
 ) -> None:
-  """Asserts that labels were given in these batches, in this order."""
+  """Asserts that a client returned these batches of labels, in this order."""
   np.testing.assert_array_equal(
     found.image, np.concatenate([batch.images for batch in batches])
   )

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A classifier small enough to be trained a second time, in NumPy.
+"""A linear classifier, and its training in NumPy.
 
 The model is one dense layer on four pixels. `NumpySGD` takes the steps of
-SemiFL's optimizer for it, with gradients written out by hand, so that whole
-rounds can be computed independently of TensorFlow.
+SemiFL's optimizer for this model, with gradients written out by hand, so that
+whole rounds can be computed independently of TensorFlow.
 """
 
 import collections
@@ -47,7 +47,7 @@ def create_classifier(
 
 
 def create_images(num_images: int, seed: int = 0) -> np.ndarray:
-  """Creates uint8 [num_images, 2, 2, 1] of noise."""
+  """Creates noise, uint8 [num_images, 2, 2, 1]."""
   generator = np.random.default_rng(seed)
   return generator.integers(
     256, size=(num_images, *IMAGE_SHAPE), dtype=np.uint8
@@ -61,7 +61,7 @@ def unchanged(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def shifted(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """An augmentation that depends on the draw, such as a weak one."""
+  """An augmentation that depends on the draw, like a weak augmentation."""
   noise = tf.random.stateless_uniform(
     tf.shape(images), seed, maxval=64, dtype=tf.int32
   )
@@ -70,7 +70,7 @@ def shifted(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def inverted(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """A second augmentation, different from `shifted`, such as a strong one."""
+  """Another augmentation than `shifted`, like a strong augmentation."""
   return 255 - shifted(images, seed)
 
 
@@ -81,23 +81,23 @@ def mirrored(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def client_dataset(client_id: int, images: np.ndarray) -> tf.data.Dataset:
-  """Returns one chunk of `pipelines.client_type`."""
+  """A dataset with one chunk of `pipelines.client_type`."""
   return tf.data.Dataset.from_tensors(
     collections.OrderedDict(client_id=np.int32(client_id), image=images)
   )
 
 
 def labeled_dataset(images: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
-  """Returns one chunk of `pipelines.labeled_type`."""
+  """A dataset with one chunk of `pipelines.labeled_type`."""
   return tf.data.Dataset.from_tensors(
     collections.OrderedDict(image=images, label=labels.astype(np.int32))
   )
 
 
 def order(values: int | np.ndarray, *keys: Any) -> np.ndarray:
-  """Returns values, or so many numbers from 0, in the order of a seed.
+  """Values, or the numbers below `values`, in the order of a seed.
 
-  `keys` are those of `random_seeds.stateless_seed`.
+  `keys` are arguments of `random_seeds.stateless_seed`.
   """
   if isinstance(values, int):
     values = tf.range(values)
@@ -118,14 +118,14 @@ def drop(images: np.ndarray, rate: float, seed: tf.Tensor) -> np.ndarray:
 
 
 def logits(weights, images: np.ndarray) -> np.ndarray:
-  """Returns float64 [num_images, classes]."""
+  """Logits, float64 [num_images, classes]."""
   kernel, bias = (np.asarray(array, np.float64) for array in weights)
   pixels = images.reshape(len(images), -1).astype(np.float64) / 255
   return pixels @ kernel + bias
 
 
 def softmax(values: np.ndarray) -> np.ndarray:
-  """Returns the softmax of each row."""
+  """The softmax of each row."""
   powers = np.exp(values - values.max(axis=-1, keepdims=True))
   return powers / powers.sum(axis=-1, keepdims=True)
 
@@ -137,10 +137,10 @@ def assert_is_update(update, received, trained) -> None:
 
 
 class NumpySGD:
-  """Clip to norm 1, decay, Nesterov; one instance is one optimizer state."""
+  """SGD with clipping to norm 1, weight decay and Nesterov momentum."""
 
   def __init__(self, weights, learning_rate: float, accumulator=None):
-    """Starts from weights, and a buffer of zeros unless one is given."""
+    """Starts with momentum of zeros, unless `accumulator` is given."""
     self.weights = [np.asarray(array, np.float64) for array in weights]
     self.accumulator = accumulator or [
       np.zeros_like(array) for array in self.weights
@@ -148,7 +148,7 @@ class NumpySGD:
     self.learning_rate = learning_rate
 
   def logits(self, images: np.ndarray) -> np.ndarray:
-    """Returns float64 [num_images, classes]."""
+    """Logits, float64 [num_images, classes]."""
     return logits(self.weights, images)
 
   def step(
@@ -156,10 +156,10 @@ class NumpySGD:
     *terms: tuple[float, np.ndarray, np.ndarray],
     offset: np.ndarray | float = 0.0,
   ) -> float:
-    """Takes a step on a sum of losses, and returns that sum.
+    """Takes a step on a sum of losses, and returns the sum.
 
-    `terms` are factor, images and labels of each mean cross-entropy; labels are
-    classes, or a row of probabilities each. `offset` is added to all logits.
+    `terms` are factor, images and labels of each mean cross-entropy. Labels are
+    classes, or rows of probabilities. `offset` is added to all logits.
     """
     loss = 0.0
     gradients = [np.zeros_like(array) for array in self.weights]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rounds of Zhang et al. for the linear classifier, in NumPy (E.2).
+"""Local training of Zhang et al. in NumPy, for the linear classifier.
 
 Only the random numbers are TensorFlow's.
 """
@@ -29,7 +29,7 @@ class NodeRound(NamedTuple):
 
 
 def draw_batches(num_images, *, seed, round_num, node, num_steps, batch_size):
-  """Returns the indices of each batch: whole ones, pass after pass."""
+  """The indices of each full batch, epoch after epoch."""
   batches = []
   pass_num = 0
   size = min(batch_size, num_images)
@@ -110,12 +110,12 @@ def train_node(
     num_correct += np.sum(counts & (probabilities.argmax(axis=1) == targets))
     num_counted += np.sum(counts)
     num_visited += len(batch)
-    # d(sum over those that count / all of the batch) / d(logits).
+    # The gradient by logits of the sum over selected images / all of the batch.
     errors = (probabilities - np.eye(3)[targets]) * counts[:, None] / len(batch)
     pixels = inputs.reshape(len(batch), -1).astype(np.float64) / 255
     gradients = [pixels.T @ errors, errors.sum(axis=0)]
     for index, gradient in enumerate(gradients):
-      # No clipping; weight decay 1e-4 (D45).
+      # No clipping; weight decay 1e-4.
       gradient = gradient + 1e-4 * weights[index]
       accumulator[index] = 0.9 * accumulator[index] + gradient
       weights[index] = weights[index] - learning_rates[step] * (

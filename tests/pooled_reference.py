@@ -1,12 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training in one place, written out a second time for a small model.
+"""Training in one place in NumPy, for a small model.
 
-The model normalizes four pixels by the statistics of their batch, so that it
-matters which views are one batch, and is linear. A method's test writes its
-loss down for `Step`; the rest is here: which images a step has, Nesterov
-momentum and decay of kernels, the learning rate, the average (F.1).
+The model is linear, after normalizing four pixels by the statistics of their
+batch, so that results depend on which images form a batch. A method's test
+implements its loss for `Step`. This module implements the rest: the images of a
+step, Nesterov momentum, weight decay of kernels, the learning rate, and the
+moving average.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +47,7 @@ SETTINGS = {
 
 
 class Trained(NamedTuple):
-  """The trained weights, the averaged ones, and the loss of each step."""
+  """The trained weights, the averaged weights, and the loss of each step."""
 
   student: list[np.ndarray]
   average: list[np.ndarray]
@@ -71,10 +72,10 @@ def create_classifier() -> functional.ImageClassifier:
 
 
 class Step:
-  """A step in float64, by the formulas of F.
+  """A step in float64, by the formulas of the papers.
 
-  `x` are weak views of labeled images, [batch, 4], and `y` their labels,
-  [batch, classes]; `progress` is the share of all steps before this one.
+  `x` are weakly augmented labeled images, [batch, 4], and `y` their labels,
+  [batch, classes]; `progress` is the fraction of all steps before this step.
   """
 
   def __init__(self, num: int, student, average, num_unlabeled: int):
@@ -97,31 +98,31 @@ class Step:
     self.head = student[4:]
 
   def seed(self, purpose: str, *keys: int) -> tf.Tensor:
-    """Returns the seed of a draw of this step."""
+    """The seed of a draw of this step."""
     return random_seeds.stateless_seed(
       SEED, random_seeds.Purpose[purpose], self.num, *keys
     )
 
   def weak(self, key: int = 0) -> np.ndarray:
-    """Returns weak views of the unlabeled images."""
+    """The weakly augmented unlabeled images."""
     images = IMAGES[self._unlabeled]
     return self._view(linear_reference.shifted, images, 'WEAK_VIEW', key)
 
   def strong(self, key: int = 0) -> np.ndarray:
-    """Returns strongly augmented images."""
+    """The strongly augmented unlabeled images."""
     images = IMAGES[self._unlabeled]
     return self._view(linear_reference.inverted, images, 'STRONG_VIEW', key)
 
   def f(self, views) -> tf.Tensor:
-    """Returns the student's logits of a batch."""
+    """The student's logits of a batch."""
     return _logits(self._student, views)
 
   def features(self, views) -> tf.Tensor:
-    """Returns the input of the student's last layer."""
+    """The input of the student's last layer."""
     return _normalize(self._student, views)
 
   def teacher(self, views) -> tf.Tensor:
-    """Returns the averaged model's logits of a batch."""
+    """The averaged model's logits of a batch."""
     return tf.stop_gradient(_logits(self._average, views))
 
   def _view(self, view, images, *seed) -> np.ndarray:
@@ -138,10 +139,10 @@ def train(
 ) -> Trained:
   """Trains by the loss of each step, in TensorFlow.
 
-  `ratio` is unlabeled images for each labeled one; `head` are weights that are
-  trained too, a kernel and a bias in turn.
+  `ratio` is the number of unlabeled images for each labeled image; `head` are
+  further trained weights, kernels and biases in turn.
   """
-  # gamma, beta, kernel, bias.
+  # The order is gamma, beta, kernel, bias.
   initial = create_classifier().initial_weights.trainable
   weights = [np.asarray(w, np.float64) for w in (*initial, *head)]
   average = weights[:4]
@@ -225,7 +226,7 @@ def assert_system_equals(
 
 
 def cross_entropy(labels, logits) -> tf.Tensor:
-  """Returns H(labels, softmax of logits) of each row."""
+  """H(labels, softmax of logits) of each row."""
   return -tf.reduce_sum(labels * tf.nn.log_softmax(logits), axis=1)
 
 
@@ -242,7 +243,7 @@ def _logits(weights, views) -> tf.Tensor:
 
 
 def _next_rows(num_images, first, number, purpose) -> np.ndarray:
-  """Returns rows of an endless row of epochs, each in a new order."""
+  """Takes indices from an endless sequence of shuffled epochs."""
   seed = random_seeds.stateless_seed(SEED, random_seeds.Purpose[purpose])
   return np.array(
     [

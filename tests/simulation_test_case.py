@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base of tests that run TFF computations in this process."""
+"""Base class of tests that run TFF computations in this process."""
 
 from collections.abc import Iterator
 import contextlib
@@ -13,7 +13,7 @@ from tff_semifl import runtime
 
 
 class SimulationTestCase(parameterized.TestCase):
-  """Tests that all run in one simulation context, their graphs as written."""
+  """Tests that share one simulation context, without graph optimization."""
 
   @classmethod
   def setUpClass(cls):
@@ -26,9 +26,10 @@ class SimulationTestCase(parameterized.TestCase):
 def without_grappler() -> Iterator[None]:
   """A context in which graphs are not optimized.
 
-  What tests compute takes milliseconds, and grappler, which rewrites graphs
-  before their first run, half a second for each process. Programs have it, and
-  last digits differ: their numbers are not compared with those from here.
+  The computations of tests take milliseconds. Grappler, which rewrites graphs
+  before their first run, takes half a second for each process. Programs use
+  Grappler, and last digits differ: results of programs are not compared with
+  results from here.
   """
   option = 'disable_meta_optimizer'
   tf.config.optimizer.set_experimental_options({option: True})

@@ -3,9 +3,9 @@
 
 """A small task and model that are built quickly.
 
-To build the computations of a WideResNet and of RandAugment takes far longer
-than to train it in a test. Tests of what programs do with any task and any
-model train these, by `FLAGS` or `SETTINGS`.
+Building the computations of a WideResNet and of RandAugment takes far longer
+than training a WideResNet in a test. Tests that work with any task and model
+use these, by `FLAGS` or `SETTINGS`.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ _shift = functools.partial(augmentation.flip_and_crop, flip=False, padding=2)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SmallDigits(digits.Digits):
-  """The digits, with views that differ by shifts alone."""
+  """The digits, with shifts as augmentations."""
 
   def create(self) -> image_task.ImageTask:
     """Creates the task."""

@@ -39,7 +39,8 @@ def create(
 ) -> Any:
   """A system of the registry with other settings.
 
-  It must have `changes`, and `usual` as far as it has them.
+  The system must have the settings `changes`; of `usual`, only the settings
+  that the system has are changed.
   """
   system = settings.change_present(system_registry.SYSTEMS[system_name], usual)
   return settings.fill_in(
@@ -60,7 +61,7 @@ class _Aggregator(aggregators.Aggregator):
 def use_aggregator(
   system: Any, factory: tff.aggregators.AggregationFactory
 ) -> Any:
-  """Returns a system with any TFF aggregator."""
+  """Replaces the aggregator of a system by any TFF aggregator."""
   return dataclasses.replace(
     system,
     averaging=dataclasses.replace(
@@ -92,17 +93,17 @@ def build(
   usual: Mapping[str, Any] = _NOTHING,
   **ingredients: Any,
 ) -> federated_process.FederatedProcess:
-  """Builds the process of `create`, of `create_ingredients`.
+  """Builds the process of `create` with `create_ingredients`.
 
   A process keeps nothing, so that tests can share one: to build it takes longer
   than most rounds of them.
   """
   system = create(system_name, changes, usual=usual)
   parts = create_ingredients(**ingredients)
-  # Arrays and functions have no equals but themselves.
+  # Arrays and functions are equal only to themselves.
   key = (system, *(id(value) for value in vars(parts).values()))
   if key not in _built:
-    # With the parts, since ids are unique only while objects live.
+    # The parts are kept too, because ids are unique only while objects live.
     _built[key] = parts, system.build(parts)
   return _built[key][1]
 
@@ -129,8 +130,8 @@ def without_computations() -> Iterator[None]:
 def building_once(system_name: str) -> Any:
   """A context in which equal systems share one process.
 
-  For runs that differ in what no process depends on, such as where images are,
-  and for those that resume others. Their model and their task must be the same.
+  For runs that resume other runs, or differ only in settings that do not change
+  the process, such as the place of images. Model and task must be the same.
   """
   system_type = type(system_registry.SYSTEMS[system_name])
   build_once = _once(system_type.build, key=lambda system, _: system)
@@ -139,10 +140,10 @@ def building_once(system_name: str) -> Any:
 
 @contextlib.contextmanager
 def sharing_models() -> Iterator[None]:
-  """A context in which experiments of a model and task share both.
+  """A context in which experiments with equal model and task share both.
 
-  For experiments that are run one after the other: the model of each begins
-  with its initial weights.
+  For experiments that are run one after another: each model begins with its
+  initial weights.
   """
   create_model = _once(
     experiment_settings.ExperimentSettings.create_model,
@@ -180,13 +181,14 @@ def sharing_models() -> Iterator[None]:
 
 
 def _once(function: Callable[..., Any], key: Callable[..., Any]) -> Any:
-  """Returns a function that calls another once for arguments of equal keys."""
+  """A function that calls `function` once for arguments with equal keys."""
   results = {}
 
   def call_once(*args, **options):
     found = key(*args, **options)
     if found not in results:
-      # With the arguments, since ids are unique only while objects live.
+      # The arguments are kept too, because ids are unique only while objects
+      # live.
       results[found] = args, function(*args, **options)
     return results[found][1]
 

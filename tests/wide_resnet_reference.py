@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A small WideResNet, and its training written out a second time in float64.
+"""A small WideResNet, and its training in float64.
 
-The second one is made of B.1, of the optimizer's formula and of the weights,
-with TensorFlow's convolution and its gradients; it shares no code with the
-first.
+The second network and optimizer are implemented from docs/algorithms, with
+TensorFlow's convolution and its gradient, and share no code with the package.
 """
 
 import collections
@@ -23,7 +22,7 @@ IMAGE_SHAPE = (16, 16, 3)
 NUM_CLASSES = 4
 _MEAN = (0.5, 0.4, 0.3)
 _STANDARD_DEVIATION = (0.2, 0.25, 0.3)
-# Two groups of a block each: one with an identity, one that projects.
+# Two groups of one block: one with an identity, one with a projection.
 _STRIDES = (1, 2)
 
 
@@ -41,8 +40,8 @@ def create_classifier(seed: int = 0) -> functional.ImageClassifier:
   )
   generator = np.random.default_rng(seed)
   for weight in model.trainable_weights:
-    # Scales and offsets other than 1 and 0, or decay and gradient of one might
-    # be taken for the other's.
+    # With scales of 1 and offsets of 0, decay and gradients of a scale and an
+    # offset could be confused.
     if 'gamma' in weight.name:
       weight.assign(generator.uniform(0.5, 1.5, size=weight.shape))
     if 'beta' in weight.name:
@@ -62,7 +61,7 @@ def create_images(num_images: int, seed: int = 0) -> np.ndarray:
 
 
 def _normalize(x: tf.Tensor) -> tf.Tensor:
-  """Each channel by mean and biased variance of the batch."""
+  """Normalizes each channel by mean and biased variance of the batch."""
   deviations = x - tf.reduce_mean(x, axis=(0, 1, 2))
   variance = tf.reduce_mean(deviations**2, axis=(0, 1, 2))
   return deviations / tf.sqrt(variance + 1e-5)
@@ -87,11 +86,11 @@ class WideResNetSGD(linear_reference.NumpySGD):
     self._names = classifier.trainable_names
 
   def logits(self, images: np.ndarray) -> np.ndarray:
-    """Returns float64 [num_images, classes], in training mode."""
+    """Logits in training mode, float64 [num_images, classes]."""
     return forward(self._names, self.weights, images).numpy()
 
   def step(self, *terms: tuple[float, np.ndarray, np.ndarray]) -> float:
-    """Takes a step on a sum of losses, and returns that sum."""
+    """Takes a step on a sum of losses, and returns the sum."""
     weights = [tf.constant(array) for array in self.weights]
     with tf.GradientTape() as tape:
       tape.watch(weights)
@@ -117,14 +116,14 @@ def forward(
   deviation: Sequence[float] = _STANDARD_DEVIATION,
   normalize: Callable[[tf.Tensor], tf.Tensor] = _normalize,
 ) -> tf.Tensor:
-  """The network of B.1: stem, blocks, normalization, mean, classifier."""
+  """The forward pass: stem, blocks, normalization, mean, classifier."""
   by_name = dict(zip(names, weights, strict=True))
 
   def number(name: str) -> int:
     suffix = name.partition('/')[0].rpartition('_')[2]
     return int(suffix) if suffix.isdigit() else 0
 
-  # In the order of the layers' creation.
+  # In the order in which layers were created.
   ordered = sorted(names, key=number)
   kernels = [
     by_name[name]
@@ -148,7 +147,7 @@ def forward(
   for stride in strides:
     h = activate(x)
     changes_channels = threes[0].shape[2] != threes[0].shape[3]
-    # A projection takes the activated input, the identity the raw one.
+    # A projection takes the activated input, an identity the raw input.
     skip = _convolve(h, ones.popleft(), stride) if changes_channels else x
     h = _convolve(h, threes.popleft(), stride)
     x = skip + _convolve(activate(h), threes.popleft(), 1)
@@ -164,7 +163,7 @@ def relative_error(
   expected: Sequence[np.ndarray],
   before: Sequence[np.ndarray],
 ) -> float:
-  """Returns the difference of weights, relative to the training's change."""
+  """The difference of weights, relative to the change by training."""
 
   def length(arrays, others) -> float:
     return np.sqrt(

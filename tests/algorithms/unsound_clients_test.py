@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of rounds with bad results, absent clients, and clients with no images."""
+"""Tests of rounds with bad results, absent clients or too few images."""
 
 import dataclasses
 import functools

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the statistics of images of the server, of clients or of both."""
+"""Tests of batch statistics of images of the server, of clients or of both."""
 
 import functools
 
@@ -21,7 +21,7 @@ _KERNEL = np.array([[1.0, -2.0]])
 
 @functools.cache
 def _create_classifier(scale=1.0):
-  """A model of two normalization layers."""
+  """Creates a model with two normalization layers."""
   return functional.from_keras(
     tf.keras.Sequential(
       [
@@ -41,7 +41,7 @@ def _create_classifier(scale=1.0):
 
 
 def _see_batches(images, batch_size=250):
-  """The batches of each layer's inputs: float64 [values, channels]."""
+  """The batches of each layer's inputs, float64 [values, channels]."""
   seen = [], []
   for start in range(0, len(images), batch_size):
     batch = images[start : start + batch_size]
@@ -54,7 +54,7 @@ def _see_batches(images, batch_size=250):
 
 
 def _moments(values):
-  """Returns float32 [3, channels] of float64 [values, channels]."""
+  """The moments of float64 [values, channels], as float32 [3, channels]."""
   mean = values.mean(axis=0)
   deviations = ((values - mean) ** 2).sum(axis=0)
   count = np.full_like(mean, len(values))
@@ -77,8 +77,8 @@ class MomentsTest(absltest.TestCase):
     np.testing.assert_array_equal(merge(nothing, nothing), nothing)
 
   def test_mean_far_from_zero(self):
-    # In float32 the mean of squares, 10^8, has a spacing of 8, and less of it
-    # its square leaves nothing of a variance of 4.
+    # In float32 the mean of squares, 10^8, has a spacing of 8. Subtracting the
+    # squared mean would leave nothing of a variance of 4.
     values = np.random.default_rng(0).normal(1e4, 2, size=(1000, 1))
     merged = statistics_lib.merge_moments(
       _moments(values[:600]), _moments(values[600:])
@@ -95,7 +95,7 @@ class MomentsTest(absltest.TestCase):
 
 
 def _join(parts, to_chunk):
-  """A data set of chunks, of which the first is empty."""
+  """A dataset of chunks, of which the first is empty."""
   dataset = to_chunk(parts[0][:0])
   for part in parts:
     dataset = dataset.concatenate(to_chunk(part))
@@ -120,15 +120,15 @@ class AtServerTest(simulation_test_case.SimulationTestCase):
   def test_each_layer_has_mean_and_unbiased_variance_of_all_images(self):
     classifier = _create_classifier()
     statistics = statistics_lib.build_server_batch_norm_statistics(classifier)
-    # Batches of 250, 250 and 100 that differ: half of the images are dark. The
-    # mean of batch variances (D8) would be far off.
+    # Batches of 250, 250 and 100 images that differ: half of the images are
+    # dark. The mean of batch variances would be far from the variance.
     images = linear_reference.create_images(600)
     images[:300] //= 8
     expected = []
     for batches in _see_batches(images):
       values = np.concatenate(batches)
       expected += [values.mean(axis=0), values.var(axis=0, ddof=1)]
-    # Batches go across the boundaries of chunks.
+    # Batches cross the boundaries of chunks.
     parts = np.split(images, [7, 400])
     self._check(statistics, classifier, _join(parts, _to_labeled), expected)
     # Without images nothing changes.
@@ -148,7 +148,7 @@ class AtServerTest(simulation_test_case.SimulationTestCase):
     statistics = statistics_lib.build_pooled_batch_norm_statistics(
       classifier, batch_size=batch_size
     )
-    # The last batch has seven images, and counts as much as another.
+    # The last batch has seven images, and counts as much as the others.
     images = linear_reference.create_images(number)
     images[: number // 2] //= 8
     images[-7:] //= 2
@@ -186,7 +186,8 @@ class FederatedTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_statistics_are_pooled_by_the_formula_of_the_paper(self):
-    # None, few, and more than a batch; those of every other client are dark.
+    # Clients with no image, few images, and more images than a batch. Every
+    # other client has dark images.
     client_images = [
       linear_reference.create_images(size, seed=i) // (1 + 7 * (i % 2))
       for i, size in enumerate((600, 3, 0, 251, 250))
@@ -194,7 +195,8 @@ class FederatedTest(simulation_test_case.SimulationTestCase):
     weights = self.statistics(
       self.classifier.initial_weights, _client_datasets(client_images)
     )
-    # Batches end at the client's last image: the deeper layer sees no mixture.
+    # A client's last batch ends at its last image: the deeper layer has no
+    # mixture of clients.
     seen = [_see_batches(images) for images in client_images if len(images)]
     expected = []
     for layer in zip(*seen, strict=True):
@@ -209,7 +211,7 @@ class FederatedTest(simulation_test_case.SimulationTestCase):
       np.testing.assert_allclose(found, value, rtol=1e-4)
 
   def test_client_whose_moments_overflow_is_left_out(self):
-    # Squares of 1e17 are finite in float32, of 255e17 they are not.
+    # Squares of 1e17 are finite in float32, squares of 255e17 are not.
     classifier = _create_classifier(scale=1e17)
     dark, bright = (
       linear_reference.create_images(5) % 2,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the files in which clients' states are kept."""
+"""Tests of the files that store clients' states."""
 
 import pathlib
 import types
@@ -30,7 +30,7 @@ class ClientStatesTest(parameterized.TestCase):
     )
 
   def _values(self, clients, round_num):
-    # As a new run does.
+    # As in a new run.
     store = client_states.ClientStates(
       self.folder, lambda: _state(7), num_kept=3
     )
@@ -54,11 +54,12 @@ class ClientStatesTest(parameterized.TestCase):
   def test_every_kept_checkpoint_finds_its_states_and_no_more_are_kept(self):
     for round_num in range(1, 11):
       self.store.save(4, _state(round_num), round_num)
-    # Checkpoints of rounds 8 to 10 are kept, from which rounds 9 to 11 follow.
+    # Checkpoints of rounds 8 to 10 are kept, after which rounds 9 to 11 can
+    # run.
     for round_num in (9, 10, 11):
       self.assertEqual(self._values([4], round_num), [round_num - 1])
     self.assertLessEqual(len(list((self.folder / '4').iterdir())), 4)
-    # However long ago a client trained, its state is kept.
+    # A client's state is kept, however long ago the client trained.
     self.store.save(4, _state(50), 50)
     self.assertEqual(self._values([4], 49), [10])
 
@@ -104,7 +105,7 @@ class ClientStatesTest(parameterized.TestCase):
 
 
 class AbsentClientsTest(absltest.TestCase):
-  """Clients that drop out of a round keep their memory."""
+  """Tests that clients that drop out of a round keep their memory."""
 
   def setUp(self):
     super().setUp()

@@ -19,7 +19,7 @@ from tff_semifl.models import static_batch_norm
 
 _RATE = 0.25
 _CONTEXT = federated_process.RoundContext(plain_work.SEED, 4, _RATE)
-# Of the client with number 3, in the reference.
+# The seed of client 3 in the reference.
 _CLIENT = {
   'client_id': 3,
   'round_num': 4,
@@ -36,7 +36,7 @@ _VIEWS = {
 
 
 def _data(*clients):
-  """The data sets of pairs of a client's number and its images."""
+  """The datasets for pairs of client number and images."""
   return [linear_reference.client_dataset(*client) for client in clients]
 
 
@@ -50,7 +50,7 @@ class SemiFLTest(absltest.TestCase):
       linear_reference.logits(cls.weights.trainable, cls.images)
     )
     cls.confidences = probabilities.max(axis=1)
-    # Between the second and the third: five of seven are sure enough.
+    # A threshold for which five of seven images are confident.
     cls.threshold = float(np.sort(cls.confidences)[1:3].mean())
 
   def test_update_and_loss_equal_numpy(self):
@@ -85,7 +85,7 @@ class SemiFLTest(absltest.TestCase):
       self.assertAlmostEqual(output.measurements[name], value, places=5)
 
   def test_clients_that_are_sure_of_nothing_or_have_no_images(self):
-    # Above all confidences but one.
+    # All confidences but one are below this threshold.
     order = np.argsort(self.confidences)
     unsure, sure = self.images[order[:-1]], self.images[order[-1:]]
     highest = self.confidences[order[-2:]]
@@ -108,16 +108,16 @@ class SemiFLTest(absltest.TestCase):
       self.assertEqual(result.update_weight, 0.0)
       for update in result.update:
         np.testing.assert_array_equal(update, np.zeros_like(update))
-      # A.11: the momentum stays.
+      # The momentum is unchanged.
       for array in result.memory['accumulator']:
         np.testing.assert_array_equal(array, np.ones_like(array))
     self.assertEqual(nothing.measurements['label_ratio'], 0.0)
-    # NaN, not 0 as if it had been measured.
+    # NaN, because 0 would look like a measurement.
     self.assertTrue(np.isnan(empty.measurements['label_ratio']))
     self.assertTrue(np.isnan(empty.measurements['loss']))
     measured = output.measurements
     self.assertEqual(measured['num_participating'], 1.0)
-    # Clients without an update add no loss, but count their images (A.14).
+    # Clients without an update add no loss, but their images count.
     self.assertAlmostEqual(measured['label_ratio'], 1 / 7, places=6)
     # A mean over clients with images.
     self.assertAlmostEqual(
@@ -126,11 +126,11 @@ class SemiFLTest(absltest.TestCase):
 
 
 class LabelEachBatchTest(absltest.TestCase):
-  """D.3, D34, D36."""
+  """Tests of the client that labels each batch."""
 
   def test_update_and_metrics_equal_numpy(self):
     weights = linear_reference.create_classifier().initial_weights
-    # The model is less sure of the dark ones.
+    # The model is less confident for dark images.
     images = linear_reference.create_images(12)
     images[:6] //= 8
     clients = plain_work.build_linear_clients(
@@ -140,7 +140,7 @@ class LabelEachBatchTest(absltest.TestCase):
     expected = batch_label_reference.train_client(
       weights.trainable, images, threshold=0.365, **_CLIENT, **_VIEWS
     )
-    # In some batches no image is selected, and in some only one of two.
+    # Some batches have no selected image, and some have one of two.
     self.assertGreater(expected.num_skipped, 0)
     self.assertGreater(expected.num_confident, 3)
     self.assertGreater(2 * (12 - expected.num_skipped), expected.num_confident)
@@ -158,7 +158,7 @@ class LabelEachBatchTest(absltest.TestCase):
       self.assertAlmostEqual(output.measurements[name], value, places=5)
 
   def test_labels_are_by_the_statistics_of_the_batch(self):
-    """D34: statistics that were received with the model have no effect."""
+    """Statistics that were received with the model have no effect on labels."""
     classifier = functional.from_keras(
       tf.keras.Sequential(
         [
@@ -188,8 +188,8 @@ class LabelEachBatchTest(absltest.TestCase):
     for a, b in zip(*updates, strict=True):
       np.testing.assert_array_equal(a, b)
     self.assertGreater(np.abs(updates[0][2]).max(), 0)
-    # D36: a client that is sure of nothing counts, without a change; one
-    # without images does not.
+    # A client without confident images counts, without a change of the model; a
+    # client without images does not count.
     output = clients(weights, _CONTEXT, _data((0, 0 * images), (1, images[:0])))
     self.assertEqual([each.update_weight for each in output.result], [1, 0])
     for array in output.result[0].update:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests which updates count and which are rejected."""
+"""Tests of which updates count and which are rejected."""
 
 import collections
 import functools
@@ -23,12 +23,12 @@ from tff_semifl.core import training_loop
 from tff_semifl.models import functional
 
 _RATIO = 2.0
-# All elements of all weights: 4 x 3 and 3.
+# The number of elements of all weights, 4 x 3 and 3.
 _NUM_WEIGHTS = 15
 
 
 class _Update(NamedTuple):
-  """The update that a client claims to have taken."""
+  """The update that a client reports."""
 
   length: float = 1.0
   loss: float = 6.0
@@ -36,7 +36,7 @@ class _Update(NamedTuple):
 
 
 def _weights(length):
-  """Returns weights of a given norm, all elements equal."""
+  """Weights with a given norm, and equal elements."""
   value = np.float32(length / math.sqrt(_NUM_WEIGHTS))
   return functional.ModelWeights(
     (np.full([4, 3], value), np.full([3], value)), ()
@@ -71,7 +71,7 @@ def _build(updates, *, ratio=_RATIO, **options):
       num_confident=tf.constant(2.0),
       weight=weight,
       measurements=collections.OrderedDict(
-        # A ratio, two of every four, and a number to be added up.
+        # A fraction, two of every four images, and a number for a sum.
         doubt=client_work.Ratio(tf.constant(2.0), tf.constant(4.0)),
         num_views=tf.constant(7.0),
       ),
@@ -98,19 +98,19 @@ def _run(clients, num_clients, weights_length, memories=None, first=0):
   return clients(_weights(weights_length), context, datasets, memories)
 
 
-# Name, length of the weights, the client's update, whether it counts.
+# Name, norm of the weights, the client's update, whether the update counts.
 _CASES = (
-  # Twice the length of the weights, 4.
+  # Twice the norm of the weights, 4.
   ('just_short_enough', 4.0, _Update(length=7.99), True),
   ('just_too_long', 4.0, _Update(length=8.01), False),
-  # Twice 1, as the weights are shorter than that.
+  # Twice 1, because the norm of the weights is below 1.
   ('short_weights', 0.25, _Update(length=1.99), True),
   ('too_long_for_short_weights', 0.25, _Update(length=2.01), False),
   ('no_weights_at_all', 0.0, _Update(length=1.99), True),
   ('nothing', 4.0, _Update(length=0.0), True),
   ('not_a_number', 4.0, _Update(length=math.nan), False),
   ('infinite', 4.0, _Update(length=math.inf), False),
-  # The square of this length overflows float32.
+  # The square of this norm overflows float32.
   ('exploded', 4.0, _Update(length=1e30), False),
   ('loss_not_a_number', 4.0, _Update(loss=math.nan), False),
   ('loss_infinite', 4.0, _Update(loss=-math.inf), False),
@@ -118,7 +118,7 @@ _CASES = (
   ('weight_not_a_number', 4.0, _Update(weight=math.nan), False),
   ('weight_infinite', 4.0, _Update(weight=math.inf), False),
   ('weight_negative', 4.0, _Update(weight=-1.0), False),
-  # The square of weights as long as these overflows too.
+  # The square of such a norm overflows, too.
   ('infinite_for_endless_weights', 1e25, _Update(length=math.inf), False),
   ('finite_for_endless_weights', 1e25, _Update(length=0.0), True),
 )
@@ -134,7 +134,7 @@ class ClientWorkTest(parameterized.TestCase):
     (case[0], number, *case[1:]) for number, case in enumerate(_CASES)
   )
   def test_update_counts_or_is_rejected(self, number, length, update, counts):
-    # A client for each case, of work that is traced once.
+    # One client per case, with work that is traced once.
     output = _run(_build_cases(), 1, length, first=number)
     [result] = output.result
     self.assertEqual(result.update_weight, float(counts))
@@ -169,7 +169,8 @@ class ClientWorkTest(parameterized.TestCase):
       [result.given_labels.label.tolist() for result in output.result],
       [[1, 2], [], [], [], [1, 2]],
     )
-    # Two clients with 3 examples, 1 of them right, and 2 of 8 confident each.
+    # Two clients: 3 examples, of which 1 is right, and 8 examples, of which 2
+    # are confident.
     self.assertEqual(
       {name: round(value, 6) for name, value in output.measurements.items()},
       {
@@ -179,7 +180,7 @@ class ClientWorkTest(parameterized.TestCase):
         # Further measurements of these clients.
         'doubt': 0.5,
         'num_views': 14.0,
-        # However much its update weighs, one client takes part.
+        # Whatever the weight of its update, one client takes part.
         'num_participating': 1.0,
         'num_rejected': 3.0,
         # The diversity of a single client.
@@ -189,9 +190,9 @@ class ClientWorkTest(parameterized.TestCase):
     )
 
   def test_diversity_is_of_the_updates_that_count_d51(self):
-    # All elements of a kernel are the same, in one update twice those of the
-    # other: squares 1 and 4 by the square of 3. The third is too long, and the
-    # last is not reported.
+    # All elements of a kernel are equal; one update has twice the elements of
+    # the other: squares 1 and 4 over the square of 3. The third update is too
+    # long, and the last update is not reported.
     updates = [
       _Update(length=1.0),
       _Update(length=2.0),
@@ -220,7 +221,7 @@ class ClientWorkTest(parameterized.TestCase):
       )
 
     flatten, dense = tf.keras.layers.Flatten, tf.keras.layers.Dense
-    # The layer before has as many units as there are classes, too.
+    # The previous layer has as many units as there are classes, too.
     self.assertEqual(find(flatten(), dense(3), dense(3)), 2)
     self.assertIsNone(find(tf.keras.layers.Conv2D(3, 2), flatten()))
 

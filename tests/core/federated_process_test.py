@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the shape of processes, and of the seeds of nodes."""
+"""Tests of the inputs and outputs of processes, and of the seeds of nodes."""
 
 from absl.testing import absltest
 import numpy as np

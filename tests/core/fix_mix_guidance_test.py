@@ -23,7 +23,7 @@ _RATE = 0.25
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Method(fix_mix.Fix):
-  """A method with given hooks of guidance and another argument."""
+  """A method with given guidance hooks and another argument."""
 
   hooks: ClassVar[dict[str, Any]] = {}
 
@@ -45,7 +45,7 @@ class _Method(fix_mix.Fix):
 
 class GuidanceTest(tf.test.TestCase):
   def _train(self, guidance=(), *, learning_rate=_RATE, **hooks):
-    """Returns one step of each weight, and the number of images selected."""
+    """Trains; returns the step of each weight, and the number selected."""
     classifier = linear_reference.create_classifier()
     weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
     optimizer = optimizers.build_nesterov_sgd(
@@ -105,12 +105,12 @@ class GuidanceTest(tf.test.TestCase):
 
   def test_offset_of_logits(self):
     plain, _ = self._train()
-    # A softmax does not depend on a number that is added to all classes.
+    # Adding a number to all logits does not change a softmax.
     same, _ = self._train(
       tf.constant(0.5), offset=lambda guidance, _: guidance * tf.ones(3)
     )
     self.assertAllClose(same, plain, rtol=1e-4, atol=1e-6)
-    # A class that the offset makes certain leaves nothing to learn.
+    # If the offset makes the labels certain, the gradient is zero.
     found, _ = self._train(
       offset=lambda _, labels: 100.0 * tf.one_hot(labels.labels[0], 3),
       select=lambda _, labels: tf.equal(labels.labels, labels.labels[0]),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A federation small enough to be trained a second time, in NumPy."""
+"""A federation that is small enough to be trained in NumPy too."""
 
 import collections
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,7 +48,7 @@ def build(
 
 
 def learning_rate(round_num: int) -> float:
-  """Returns half a cosine over ten rounds; round 0 is as the first (D1)."""
+  """A half cosine over ten rounds; round 0 is like the first round."""
   elapsed = max(round_num, 1) - 1
   return (
     _INITIAL_LEARNING_RATE * (1 + np.cos(np.pi * elapsed / _TOTAL_ROUNDS)) / 2
@@ -56,12 +56,12 @@ def learning_rate(round_num: int) -> float:
 
 
 def true_labels(client_id: int) -> np.ndarray:
-  """Returns labels of two of three classes, which depend on the client."""
+  """Labels of two of three classes, which depend on the client."""
   return np.array([client_id, (client_id + 1) % 3] * 3)[: 4 + client_id]
 
 
 class LinearProblem:
-  """Five labeled images and three clients with four to six each.
+  """Five labeled images, and three clients with four to six images each.
 
   `images` and `labels` are the server's; `server_data` has both, as an argument
   of the process. `clients` are pairs of a client's number and images.
@@ -79,7 +79,7 @@ class LinearProblem:
     ]
 
   def client_data(self, client_ids: list[int]) -> list[tf.data.Dataset]:
-    """Returns a cohort's data, as an argument of the process."""
+    """A cohort's data, as an argument of the process."""
     return [
       linear_reference.client_dataset(*self.clients[client_id])
       for client_id in client_ids
@@ -88,13 +88,13 @@ class LinearProblem:
   def train_server(
     self, sgd: linear_reference.NumpySGD, round_num: int
   ) -> None:
-    """Takes the server's update: two epochs in batches of 2, 2 and 1."""
+    """Trains the server for two epochs, in batches of 2, 2 and 1."""
     sgd.learning_rate = learning_rate(round_num)
     order = random_seeds.Purpose.SERVER_ORDER, round_num
     self._train(sgd, self.images, self.labels, order, 2)
 
   def labeled_client_data(self, client_ids: list[int]) -> list[tf.data.Dataset]:
-    """Returns a cohort's data with `true_labels`."""
+    """A cohort's data with `true_labels`."""
     return [
       tf.data.Dataset.from_tensors(
         collections.OrderedDict(
@@ -125,7 +125,7 @@ class LinearProblem:
   def train_client(
     self, reference, weights, client_id: int, round_num: int, **arguments
   ):
-    """Takes a client's update: two epochs in batches of three.
+    """Trains a client for two epochs, in batches of three.
 
     `reference` is `train_client` of `batch_label_reference` or
     `fix_mix_reference`, with further `arguments`; returns its `ClientRound`.
@@ -146,7 +146,7 @@ class LinearProblem:
 def train(
   process: federated_process.FederatedProcess, cohorts: list[list[int]]
 ) -> list[np.ndarray]:
-  """Returns state and metrics after a round with each cohort, as arrays.
+  """State and metrics after a round with each cohort, as arrays.
 
   Clients of `process` have no memory.
   """
@@ -172,7 +172,7 @@ class Federation:
     self.velocity = [np.zeros_like(array) for array in sgd.weights]
 
   def step(self, base, target) -> None:
-    """Goes from `base` towards `target` with momentum 0.5 (D15)."""
+    """Takes a step from `base` towards `target` with momentum 0.5."""
     self.velocity = [
       0.5 * v + (b - t)
       for v, b, t in zip(self.velocity, base, target, strict=True)
@@ -180,13 +180,13 @@ class Federation:
     self.sgd.weights = [b - v for b, v in zip(base, self.velocity, strict=True)]
 
   def average(self, trained) -> None:
-    """Moves to the plain mean of clients' weights, if there are any (A.12)."""
+    """Moves to the plain mean of clients' weights, if there are any clients."""
     if trained:
       means = [np.mean(arrays, axis=0) for arrays in zip(*trained, strict=True)]
       self.step(self.sgd.weights, means)
 
   def assert_equal(self, state) -> None:
-    """Asserts that a process arrived at the same weights."""
+    """Asserts that a process has the same weights."""
     for found, expected in zip(
       state.global_model_weights.trainable, self.sgd.weights, strict=True
     ):
@@ -204,8 +204,8 @@ def follow(
 ) -> Iterator[tuple[int, list[int], Federation, Any]]:
   """Yields number, cohort, federation and output of the rounds of a process.
 
-  The consumer trains the federation, whose weights are compared with those of
-  the process after each round. Clients get their memories, if they have any.
+  The caller trains the federation, whose weights are compared with the process
+  after each round. Clients get their memories, if they have any.
   """
   problem = LinearProblem()
   state = process.initialize()

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that all clients and rounds share one program of the client update.
+"""Tests that all clients and rounds share one compiled client update.
 
-XLA takes some arguments of operations for constants, such as shapes, and with
-them all that they come from. It compiles anew for each of their values.
+XLA treats some arguments of operations, such as shapes, as constants, with all
+operations that compute them. It compiles again for each of their values.
 """
 
 import functools
@@ -35,7 +35,7 @@ class TurnConstantsTest(parameterized.TestCase):
   def test_no_argument_is_a_constant(self, system_name):
     system = small_systems.create(system_name, {'client_batch_size': 4})
     task = digits.Digits().create()
-    # Gradients depend on shapes and on how images are padded.
+    # Gradients depend on shapes and on the padding of images.
     model = models.WideResNet(model_depth=7, model_width=1).create(task, seed=0)
     classifier = functional.from_keras(model)
     shift = functools.partial(augmentation.flip_and_crop, flip=True, padding=2)

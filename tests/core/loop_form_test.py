@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that all forms of a client's update compute the same."""
+"""Tests that all forms of a client update compute the same result."""
 
 import collections
 
@@ -16,8 +16,8 @@ from tff_semifl.algorithms import averaging
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.experiment import system_registry
 
-# One for each client that trains on what it selects, or on labels. FedMatch's
-# is another's, with a model of its own.
+# A system for each kind of client that trains on selected images or on labels.
+# FedMatch has another client and another model.
 _SYSTEMS = tuple(
   {
     system.client: name
@@ -25,7 +25,7 @@ _SYSTEMS = tuple(
     if isinstance(system, averaging.Averaging) and not system.models
   }.values()
 )
-# To compile an update takes longest. These train in all ways that there are.
+# The compiled systems cover all kinds of training; compiling takes longest.
 _COMPILED_SYSTEMS = (
   'semifl',
   'batch_label_semifl',
@@ -52,9 +52,9 @@ class LoopFormTest(parameterized.TestCase):
     for a, b in zip(
       tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
     ):
-      # A step's gradient is off by some 1e-5 of its size where sums are in
-      # another order, and each step starts with the errors of those before. A
-      # bias before normalization has no gradient but such errors.
+      # The gradient of a step has relative errors of about 1e-5 if sums have
+      # another order, and each step inherits the errors of earlier steps. The
+      # gradient of a bias before normalization consists of such errors only.
       scale = np.max(np.abs(b), initial=0.0)
       np.testing.assert_allclose(a, b, rtol=0, atol=_TOLERANCE * scale + 1e-5)
 
@@ -95,7 +95,7 @@ class ProgramTest(absltest.TestCase):
     # The program contains the loops over epochs, steps and batches.
     self.assertGreaterEqual(programs[0]['StatelessWhile'], 3)
     self.assertGreater(programs[0]['Conv2DBackpropFilter'], 0)
-    # Outside, the received model labels the images.
+    # The received model labels the images outside of the program.
     self.assertNotIn('Conv2DBackpropFilter', outside)
     outside, programs = _find_operations(small_updates.DYNAMIC)
     self.assertEmpty(programs)

@@ -27,12 +27,12 @@ class CrossEntropyTest(tf.test.TestCase):
     for labels in (_LABELS, np.eye(3, dtype=np.float32)[_LABELS]):
       found = losses.cross_entropy(logits, labels, weights, offset=offset)
       self.assertEqual(found.shape, [])
-      # Divided by all examples.
+      # The sum is divided by the number of all examples.
       self.assertAllClose(found, np.mean(weights * each), rtol=1e-5)
 
   def test_huge_logits(self):
     logits = tf.constant([[1e4, 0.0], [0.0, 1e4]])
-    # Right in both: -log(1). Wrong in both: -log(exp(-1e4)).
+    # Both predictions right: -log(1). Both wrong: -log(exp(-1e4)).
     self.assertAllClose(losses.cross_entropy(logits, tf.constant([0, 1])), 0)
     self.assertAllClose(losses.cross_entropy(logits, tf.constant([1, 0])), 1e4)
 

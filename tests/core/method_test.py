@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that mistakes in hooks are named before training."""
+"""Tests that mistakes in hooks are reported before training."""
 
 import dataclasses
 import types
@@ -139,7 +139,7 @@ class _PartThatReports(client_parts.Weighting):
 
 @_part
 class _FeaturesAlone(fix_mix.FixMix):
-  """The loss does not depend on the bias of the last layer."""
+  """A loss that does not depend on the bias of the last layer."""
 
   def loss(self, step, state):
     return tf.reduce_sum(step.weights.trainable[0] ** 2)
@@ -153,7 +153,7 @@ def _build(client):
 
 
 def _train(client):
-  """Returns the update of a client whose method may have a mistake."""
+  """Trains a client whose method may have a mistake; returns the update."""
   clients = plain_work.build_linear_clients(
     client, {'confidence_threshold': 0.01}
   )
@@ -217,7 +217,7 @@ class HookResultsTest(parameterized.TestCase):
   def test_weight_without_a_gradient_stays(self):
     kernel, bias = _train(_FeaturesAlone())
     before = linear_reference.create_classifier().initial_weights.trainable
-    # Weight decay alone.
+    # Only weight decay changes the weights.
     self.assertLess(np.linalg.norm(bias), 1e-2 * np.linalg.norm(before[1]))
     self.assertLess(
       np.linalg.norm(before[0] - kernel), 0.9 * np.linalg.norm(before[0])

@@ -28,7 +28,7 @@ def _flatten(tensors):
 
 
 def _run(optimizer, weights, all_gradients, learning_rates):
-  """Returns state and weights after a step for each of the gradients."""
+  """The state and weights after a step for each of the gradients."""
   state = optimizer.initialize(
     [tf.TensorSpec(np.shape(w), tf.float32) for w in weights]
   )
@@ -59,10 +59,10 @@ class StepsTest(parameterized.TestCase, tf.test.TestCase):
     ('without_momentum', dict(momentum=0.0)),
   )
   def test_nesterov_equals_numpy_while_the_learning_rate_changes(self, changes):
-    """Clip, decay all, Nesterov: the authors' code (A.3, D6)."""
+    """Clipping, then decay of all weights, then Nesterov's momentum."""
     generator = np.random.default_rng(0)
     weights = _draw(generator, 1)
-    # Norms around 3 * scale: some steps are clipped and some are not.
+    # Norms are about 3 * scale: some steps are clipped and others are not.
     all_gradients = [_draw(generator, s) for s in (2, 0.1, 5, 0.01, 1, 0)]
     rates = [0.3, 0.3, 0.1, 0.4, 0.0, 0.2]
     optimizer = optimizers.build_nesterov_sgd(**changes)
@@ -73,7 +73,7 @@ class StepsTest(parameterized.TestCase, tf.test.TestCase):
       gradient = _clip(gradients, options['clip_norm'])
       gradient = gradient + options['weight_decay'] * vector
       momentum = options['momentum']
-      # The very first step has no buffer to multiply.
+      # The first step has no momentum yet.
       buffer = gradient if buffer is None else momentum * buffer + gradient
       vector = vector - rate * (gradient + momentum * buffer)
     self.assertAllClose(_flatten(found), vector, rtol=1e-5, atol=1e-6)
@@ -131,15 +131,15 @@ class StepsTest(parameterized.TestCase, tf.test.TestCase):
     weights = {'kernel': tf.constant([[0.0]]), 'bias': tf.constant([8.0, 4.0])}
     for _ in range(3):
       average = optimizers.move_average(average, weights, 0.75)
-    # (3/4)^3 = 27/64 of what it was.
+    # (3/4)^3 = 27/64 of the initial rate.
     self.assertAllClose(average['kernel'], [[8 * 27 / 64]])
     self.assertAllClose(average['bias'], [8 * 37 / 64, 4.0])
 
 
 class RestrictTest(tf.test.TestCase):
   def test_clips_by_all_and_trains_some_d41(self):
-    # The norm 5 of (3, 4) is to be 1, and only the second is trained. The
-    # others do not decay either.
+    # The gradient (3, 4) of norm 5 is clipped to norm 1, and only the second
+    # weight is trained. Other weights do not decay either.
     state, found = _run(
       optimizers.restrict(
         optimizers.build_nesterov_sgd(momentum=0, weight_decay=0.1),
@@ -161,8 +161,8 @@ class RestrictTest(tf.test.TestCase):
     weights = [np.array([[1.0, 1.0, 1.0, 1.0]]), np.array([0.0])]
     gradients = [np.array([[2.0, 2.0, 2.0, 2.0]]), np.array([3.0])]
     _, found = _run(optimizer, weights, [gradients], [1.0])
-    # Norm 5, so 2 / 5; then 0.1 of decay, and Nesterov's first step is 1.9 of
-    # both.
+    # Clipping the norm 5 to 1 gives 2 / 5; decay adds 0.1; Nesterov's first
+    # step is 1.9 times the sum.
     self.assertAllClose(
       found, [[[1 - 1.9 * 0.5] * 2 + [1 - 1.9 * 0.1] * 2], [0.0]], atol=1e-6
     )

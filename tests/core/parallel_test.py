@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of parallel averaging (D.3, D.4, D.5) against whole rounds in NumPy."""
+"""Tests of parallel averaging against whole rounds in NumPy."""
 
 import functools
 
@@ -18,7 +18,7 @@ from tests import simulation_test_case
 from tests.core import linear_problem
 from tff_semifl.core import rounds
 
-# Below what the untrained model is sure of, so that clients train at once.
+# Confidences of the untrained model are above, so that clients train at once.
 _THRESHOLD = 0.36
 
 _train_batch_labels = functools.partial(
@@ -30,7 +30,7 @@ _train_fix = functools.partial(
 
 
 def _average_by_groups(server, clients):
-  """The mean of two groups' means, each with the server, D.5 word for word."""
+  """The mean of two groups' means; the server is in both groups."""
   half = len(clients) // 2
   groups = [server, *clients[:half]], [server, *clients[half:]]
   return [
@@ -85,8 +85,8 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     process = self._check(
       'parallel_semifl', {}, _train_fix, _average_with_half, [1, 2, 0]
     )
-    # D.3: without clients momentum decays and is applied; in alternate training
-    # it waits (A.11).
+    # Without clients, momentum decays and is applied; in alternate training it
+    # is kept.
     state = process.initialize()._replace(round_num=1)
     ones = tf.nest.map_structure(np.ones_like, state.finalizer)
     problem = linear_problem.LinearProblem()
@@ -111,7 +111,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     process = linear_problem.build(
       system_name, {'confidence_threshold': _THRESHOLD, **changes}
     )
-    # The server's momentum goes on, whatever weights it starts from (D5).
+    # The server's momentum continues, from whatever weights the server starts.
     for round_num, cohort, federation, output in linear_problem.follow(
       process, ([], [2, 0], last_cohort)
     ):
@@ -144,7 +144,8 @@ class ServerShareTest(parameterized.TestCase):
     self.assertAlmostEqual(
       share, np.mean([1 / size for size in groups]), places=6
     )
-    # The rest is the clients': a client's weight is the mean over both groups.
+    # The remaining weight is the clients': a client's weight is the mean over
+    # both groups.
     client = (smaller / groups[0] + (number - smaller) / groups[1]) / 2 / number
     self.assertAlmostEqual((1 - share) / number, client, places=6)
 

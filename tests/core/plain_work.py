@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Work of clients and server in plain TensorFlow, without a round."""
+"""The work of clients and server in plain TensorFlow, without rounds."""
 
 import collections
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ SEED = 7
 
 
 class Traced:
-  """A function of a data set and other arguments, traced in its first call."""
+  """A function of a dataset and other arguments, traced at its first call."""
 
   def __init__(self, function: Callable[..., Any], data_type: tff.SequenceType):
     self._function = function
@@ -36,7 +36,7 @@ class Traced:
     self.traced = None
 
   def __call__(self, dataset: tf.data.Dataset, *arguments: Any) -> Any:
-    """Calls the function; results are arrays."""
+    """Calls the function, and converts results to arrays."""
     arguments = tf.nest.map_structure(tf.convert_to_tensor, arguments)
     if self.traced is None:
       specs = tf.nest.map_structure(tf.TensorSpec.from_tensor, arguments)
@@ -93,7 +93,7 @@ def build_linear_clients(
   weak: Any = linear_reference.unchanged,
   strong: Any = linear_reference.unchanged,
 ) -> Clients:
-  """Clients with a linear model, two epochs and batches of two images."""
+  """Clients with a linear model, two epochs, and batches of two images."""
   classifier = classifier or linear_reference.create_classifier(
     dropout_rate=dropout_rate
   )

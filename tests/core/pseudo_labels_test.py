@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of pseudo-labels, and of those that clients return."""
+"""Tests of pseudo-labels, and of the pseudo-labels that clients return."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -14,7 +14,7 @@ from tff_semifl.core import pseudo_labels
 class PseudoLabelsTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(tf.float16, tf.float32, tf.float64)
   def test_of_logits(self, dtype):
-    """The label is an integer, not a vector of probabilities (D12)."""
+    """The label is an integer, not a vector of probabilities."""
     logits = np.random.default_rng(0).normal(scale=3, size=(20, 6))
     logits[0] = [-1e4, 0, 0, 1e4, 0, 0]
     logits = logits.astype(dtype.as_numpy_dtype)
@@ -100,7 +100,7 @@ class GivenLabelsTest(tf.test.TestCase):
     ):
       self.assertAllEqual(given.image, [0, 0, 1, 0, 1, 2])
       self.assertAllEqual(given.label, [0, 10, 11, 20, 21, 22])
-      # Groups of one, two and three labels; 0, 1 and 2 are trained on.
+      # Groups of one, two and three labels; labels 0, 1 and 2 are trained on.
       self.assertAllClose(given.share, [0, 0, 2, 0, 3 / 2, 3 / 2])
 
 

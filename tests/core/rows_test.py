@@ -13,7 +13,7 @@ _VALUES = np.arange(7, dtype=np.float32)
 
 
 def padded(examples):
-  """Rows that may have padding, but have none at first."""
+  """Rows that can have padding, without padding at first."""
   number = len(tf.nest.flatten(examples)[0])
   return rows_lib.Rows(examples, tf.constant(number))
 
@@ -22,7 +22,7 @@ _KINDS = (rows_lib.Rows, padded)
 
 
 def _examples(rows):
-  """Returns the examples without padding."""
+  """The examples without padding."""
   return tf.nest.map_structure(
     lambda array: None if array is None else array[: int(rows.number)],
     rows.examples,

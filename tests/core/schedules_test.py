@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for learning rates as functions of the round, or of the step."""
+"""Tests of learning rates as functions of the round, or of the step."""
 
 import math
 
@@ -11,12 +11,12 @@ import tensorflow as tf
 
 from tff_semifl.core import training_loop
 
-# Zhang et al.'s step is one of 1024 of an epoch (E.1).
+# An epoch of Zhang et al. has 1024 steps.
 _EPOCH = 1024
 
 
 def _equation_10(t, gamma, c, epochs, warm_up_epochs, epsilon):
-  """Equation 10 of Zhang et al. in float64, with warm-up (E.4)."""
+  """Equation 10 of Zhang et al. in float64, with warm-up."""
   warm_up = warm_up_epochs * _EPOCH
   if t < warm_up:
     return gamma * t / warm_up
@@ -30,16 +30,17 @@ class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
       training_loop.cosine_decay(t, initial_value=0.03, total_rounds=800)
       for t in (0, 1, 2, 100, 400, 799, 800)
     ]
-    # In round 0 only the server trains (D1).
+    # In round 0 only the server trains.
     expected = [
       0.03 * (1 + math.cos(math.pi * (t - 1) / 800)) / 2
       for t in (1, 1, 2, 100, 400, 799, 800)
     ]
-    # A float32 cosine near -1 is off by up to 2^-24, times 0.015 is 1e-9.
+    # A float32 cosine near -1 has an error of up to 2^-24; times 0.015 this is
+    # 1e-9.
     self.assertAllClose(values, expected, rtol=1e-6, atol=4e-9)
 
   @parameterized.parameters(
-    # Table A.1, by the letter: CIFAR-10, SVHN and EMNIST.
+    # Table A.1, literally: CIFAR-10, SVHN and EMNIST.
     (0.146, 2.3, 300, 5),
     (0.03, 0.4375, 100, 0),
     # The authors' values for CIFAR-10.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of server work."""
+"""Tests of the server's training."""
 
 from absl.testing import absltest
 import numpy as np
@@ -24,7 +24,7 @@ _RATE = 0.25
 
 
 def _build(classifier, *, num_epochs=2, batch_size=2, **options):
-  """Returns the initial state, and the work as a function."""
+  """The initial state, and the server work as a function."""
   optimizer = optimizers.build_nesterov_sgd()
   work = server_work.build_server_work(
     classifier,
@@ -46,7 +46,7 @@ def _build(classifier, *, num_epochs=2, batch_size=2, **options):
 
 
 def _train_in_numpy(sgd, images, labels, round_num, batch_size):
-  """Takes two epochs; returns the mean loss of an image."""
+  """Trains for two epochs in NumPy; returns the mean loss of an image."""
   number, total = len(labels), 0.0
   for epoch in range(2):
     order = linear_reference.order(
@@ -113,14 +113,14 @@ class ExecutionTest(absltest.TestCase):
         ].mean(),
       ),
     ):
-      # An epoch in one batch, of weights that stay.
+      # An epoch in a single batch, with weights that do not change.
       state, train = _build(
         self.classifier, num_epochs=1, batch_size=5, **balance
       )
       context = federated_process.RoundContext(_SEED, 1, 0.0)
       _, _, metrics = train(self.dataset, state, self.weights, context)
       self.assertAlmostEqual(metrics['loss'], loss, places=5)
-    # Predictions are without the adjustment.
+    # Predictions do not have the adjustment.
     self.assertAlmostEqual(
       metrics['accuracy'],
       np.mean(logits.argmax(axis=1) == self.labels),
@@ -131,15 +131,15 @@ class ExecutionTest(absltest.TestCase):
 class WideResNetTest(absltest.TestCase):
   """Convolutions and normalization, against steps in float64.
 
-  Numbers of float32 are off by up to 6e-8 of themselves. A convolution adds up
-  at most 9 * 32 of them, a channel's statistics and gradients 4 * 256; that
-  makes 1e-5 in a pass if errors add up as badly as they can, and some 1e-4 in
-  six steps. Weights may be off by that share of the way that they went.
+  Float32 numbers have relative errors of up to 6e-8. A convolution adds up at
+  most 9 * 32 numbers, a channel's statistics and gradients 4 * 256. In the
+  worst case, errors add up to 1e-5 in a pass, and to some 1e-4 in six steps.
+  The tolerance is this fraction of the change of the weights.
   """
 
   @pytest.mark.slow
   def test_two_turns_equal_the_reference(self):
-    """A.3, D5, D6: new orders, last batches, other weights between updates."""
+    """New orders, small last batches, other weights between updates."""
     classifier = wide_resnet_reference.create_classifier()
     images = wide_resnet_reference.create_images(11)
     labels = np.arange(11) % wide_resnet_reference.NUM_CLASSES
@@ -151,7 +151,7 @@ class WideResNetTest(absltest.TestCase):
       classifier, weights.trainable, 0.0
     )
     for round_num, rate in ((1, 0.1), (2, 0.05)):
-      # The server continues after an average changed its weights.
+      # The server continues after averaging has changed its weights.
       received = tuple(
         (w + generator.normal(size=np.shape(w)) / 50).astype(np.float32)
         for w in weights.trainable
@@ -193,8 +193,8 @@ class ClassBalanceTest(absltest.TestCase):
     )
     self.assertLen(drawn, 200 * 20)
     counts = np.bincount(drawn, minlength=20)
-    # Of 4000 draws a class has 1333, with a standard deviation of 30; each of
-    # its images an equal share.
+    # Of 4000 draws a class has 1333, with a standard deviation of 30; each
+    # image of the class has an equal share.
     for label, size in ((0, 16), (3, 3), (4, 1)):
       of_class = counts[_LABELS == label]
       self.assertBetween(of_class.sum(), 1333 - 120, 1333 + 120)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SipHash-2-4, written out.
+"""SipHash-2-4 in Python.
 
 References:
   Aumasson, Bernstein. SipHash: a fast short-input PRF. 2012.
@@ -13,7 +13,7 @@ _MASK = 2**64 - 1
 
 
 def compute(key: bytes, message: bytes) -> int:
-  """Returns the hash of a message, 0 to 2**64 - 1."""
+  """The hash of a message, 0 to 2**64 - 1."""
   k0, k1 = struct.unpack('<2Q', key)
   state = [
     k0 ^ 0x736F6D6570736575,

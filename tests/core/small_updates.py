@@ -62,13 +62,13 @@ def _run_without_xla(loop, examples):
 
 
 def without_xla() -> Any:
-  """A context in which XLA, which takes minutes, does not compile loops."""
+  """A context in which loops are not compiled by XLA, which takes minutes."""
   return mock.patch.object(rows_lib, 'run_compiled', _run_without_xla)
 
 
 @functools.cache
 def create_classifier() -> functional.ImageClassifier:
-  """A model with normalization and dropout."""
+  """Creates a model with normalization and dropout."""
   tf.keras.utils.set_random_seed(3)
   pixels = tf.keras.Input(_IMAGE_SHAPE)
   features = tf.keras.layers.Rescaling(1 / 255)(pixels)
@@ -76,7 +76,7 @@ def create_classifier() -> functional.ImageClassifier:
   features = static_batch_norm.StaticBatchNormalization()(features)
   features = tf.keras.layers.Flatten()(tf.nn.relu(features))
   features = keyed_dropout.KeyedDropout(0.4, key=0)(features)
-  # Logits large enough that the model is sure of some images.
+  # With large logits, the model is confident for some images.
   logits = tf.keras.layers.Dense(
     _NUM_CLASSES, kernel_initializer=tf.keras.initializers.RandomNormal(0, 1)
   )(features)
@@ -158,7 +158,7 @@ def build(
 
 @functools.cache
 def take(system_name: str, form: str, *sizes: int) -> tuple[Any, Any]:
-  """Returns the client updates of round 3, and their function."""
+  """The client updates of round 3, and their function."""
   work = build(system_name, form)
   clients = plain_work.Clients(work)
   has_labels = _create_system(system_name).client.clients_have_labels
@@ -177,7 +177,7 @@ def take(system_name: str, form: str, *sizes: int) -> tuple[Any, Any]:
       datasets,
       [work.initialize_memory()] * len(sizes),
     )
-  # The learning rate in the memory is replaced in the client's next update.
+  # The learning rate in the memory is replaced at the client's next update.
   for result in output.result:
     result.memory.pop(optimizers.LEARNING_RATE_KEY)
   return output, clients.update.traced

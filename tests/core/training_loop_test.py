@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the number of epochs and batches, and of their examples."""
+"""Tests of the numbers of epochs and batches, and of batches' examples."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -25,14 +25,14 @@ def _train(
   state=(),
   **kwargs,
 ):
-  """Adds up examples: the gradient of `-w * sum(batch)` with a rate of 1."""
+  """Adds up examples, by steps of rate 1 on the loss `-w * sum(batch)`."""
   optimizer = optimizers.build_nesterov_sgd(
     1.0, momentum=0.0, weight_decay=0.0, clip_norm=None
   )
   weights = (tf.zeros([]),)
 
   def epoch_data(epoch, now):
-    # Powers of two, so that a sum shows its examples.
+    # Powers of two, so that a sum identifies its examples.
     examples = 2 ** np.arange(num_examples) + 10000.0 * tf.cast(
       epoch, tf.float32
     )
@@ -67,7 +67,7 @@ def _train(
 
 class TrainTest(parameterized.TestCase):
   @parameterized.parameters(
-    # Batches of 3, 3, 3 and 1: A.10's shares of four batches, rounded up.
+    # Batches of 3, 3, 3 and 1: fractions of four batches, rounded up.
     (0, 0),
     (0.001, 3),
     (0.26, 6),
@@ -88,7 +88,7 @@ class TrainTest(parameterized.TestCase):
     self.assertEqual(result.sums.num_correct, 3 * 6 + 400 * (0 + 1 + 2))
 
   def test_share_is_exact_where_float32_is_not(self):
-    # 0.1 in 32 bits is above a tenth: ten batches would make two.
+    # In 32 bits, 0.1 is more than a tenth: of ten batches, two would be taken.
     result = _train(0.1, num_examples=10, batch_size=1)
     self.assertEqual(result.sums.num_examples, 1)
 
@@ -106,7 +106,7 @@ class TrainTest(parameterized.TestCase):
     self.assertEqual(result.trainable[0], 4 + 8 + 16 + 32)
     self.assertEqual(result.sums.num_examples, 4)
     self.assertEqual(result.sums.num_visited, 10)
-    # The steps of batches 0 and 1; there was none for 2 and 3.
+    # The steps of batches 0 and 1; batches 2 and 3 had no step.
     self.assertEqual(result.sums.num_correct, 0 + 1)
 
   def test_selection_is_by_the_weights_of_the_moment(self):
@@ -121,7 +121,7 @@ class TrainTest(parameterized.TestCase):
     self.assertEqual(result.trainable[0], 4)
 
   def test_state_goes_through_all_steps_that_are_taken(self):
-    # The largest weight of any step, and how many steps there were.
+    # The largest weight of any step, and the number of steps.
     result = _train(
       2,
       select_fn=lambda batch, now: (
@@ -137,7 +137,7 @@ class TrainTest(parameterized.TestCase):
     )
     self.assertEqual(result.state[0], result.trainable[0])
     self.assertEqual(result.sums.num_visited, 20)
-    # 3 and 3 of the first epoch, and by then two steps.
+    # 3 and 3 examples of the first epoch, after which there were two steps.
     self.assertEqual(result.state[1], 2)
 
   def test_examples_that_count(self):
@@ -154,7 +154,7 @@ class TrainTest(parameterized.TestCase):
         10 * epoch + batch_num, tf.float32
       ),
     )
-    # Batches 7, 56, 448, 512 and, in the second epoch, 10,000 more an example.
+    # The sums 7, 56, 448 and 512; in the second epoch, 10,000 more per example.
     sums, sizes = np.array([7, 56, 448, 512]), np.array([3, 3, 3, 1])
     self.assertEqual(
       result.trainable[0],

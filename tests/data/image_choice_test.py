@@ -14,7 +14,7 @@ _KINDS, _EACH = 6, 30
 
 
 def _draw(kinds=_KINDS, each=_EACH):
-  """Features in separate groups, the group of each, and its center."""
+  """Features in separate groups, with group and center of each vector."""
   generator = np.random.default_rng(0)
   centers = 10 * generator.normal(size=(kinds, 32))
   group = np.repeat(np.arange(kinds), each)
@@ -45,7 +45,7 @@ class ChooseImagesTest(absltest.TestCase):
     labeled = np.flatnonzero(group < 4)[::_EACH]
     found = image_choice.choose_images(features, 2, labeled=features[labeled])
     self.assertCountEqual(group[found.indices], [4, 5])
-    # The labeled images, which are among these, are duplicates.
+    # The labeled images are among these images, as duplicates.
     self.assertEqual(found.num_duplicates, len(labeled))
 
   def test_uncertain_group_is_first(self):
@@ -60,7 +60,7 @@ class ChooseImagesTest(absltest.TestCase):
     noise = np.random.default_rng(1).normal(size=(50, 32))
     burst = (features[:1] + 0.01 * noise).astype(np.float32)
     found = image_choice.choose_images(np.concatenate([features, burst]), 10**6)
-    # All images are chosen, and one of the burst.
+    # All single images are chosen, and one of the burst.
     self.assertEqual(found.num_duplicates, len(burst))
     self.assertCountEqual(found.indices, range(len(features)))
 

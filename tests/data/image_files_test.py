@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of reading image files: good, unusual and damaged ones."""
+"""Tests of reading image files: good, unusual and damaged files."""
 
 import io
 import os
@@ -66,7 +66,7 @@ class ReadImageTest(parameterized.TestCase):
         np.full([3, 2, num_channels], level),
       )
 
-  # White is behind the first color of the palette, index 0, in full, or by
+  # White shows through the first color of the palette, index 0, fully, or by
   # (255 - 51) / 255 = 0.8 of 255.
   @parameterized.parameters(
     (0, 255), (bytes([0]), 255), (bytes([51]), 204), (bytes([255]), 0)
@@ -94,7 +94,8 @@ class ReadImageTest(parameterized.TestCase):
     )
 
   def test_colors_are_mixed_before_images_are_resized(self):
-    # Half of each 2x2 is white, half a hole that hides black.
+    # Half of each 2x2 block is white, and half is a transparent pixel that
+    # hides black.
     pixels = np.zeros([8, 8, 4], np.uint8)
     pixels[:, ::2] = 255
     path = self._write(PIL.Image.fromarray(pixels))
@@ -115,7 +116,7 @@ class ReadImageTest(parameterized.TestCase):
 
 
 _NO_IMAGE = '^is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image$'
-# Pillow's name for a JPEG file with further pictures, as many phones write it.
+# Pillow's name for a JPEG file with further pictures, as many phones write.
 _SEVERAL_JPEGS = 'MPO'
 _DECODED = frozenset(
   {'JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF', _SEVERAL_JPEGS}
@@ -148,10 +149,11 @@ class FormatsTest(_FileTest):
         content = _encode(PIL.Image.new('RGB', (32, 32), 'red'), image_format)
         with PIL.Image.open(io.BytesIO(content)) as image:
           known_as = image.format
-      # The format has no RGB, is write-only, or needs another library.
+      # Formats without RGB, formats that cannot be read, or that need another
+      # library.
       except Exception:
         continue
-      # By its bytes: the name is always that of a JPEG file.
+      # Formats are recognized by bytes: the name is always that of a JPEG file.
       path = self._write(content)
       try:
         found[known_as] = image_files.read_size(path)
@@ -195,15 +197,15 @@ class FormatsTest(_FileTest):
 
 
 class NumberOfPixelsTest(_FileTest):
-  # Pillow itself refuses what has more than twice the limit.
+  # Pillow itself rejects images above twice the limit.
   @parameterized.parameters(1.01, 100)
   def test_bomb_is_named_and_not_decoded(self, times_the_limit):
     limit = PIL.Image.MAX_IMAGE_PIXELS
     size = int((times_the_limit * limit) ** 0.5) + 1
     root = image_tree.write_tree(self._folder / 'photos')
     path = root / 'server/cat/bomb.png'
-    # A valid PNG file of one pixel, but for the size that it claims, and the
-    # CRC of that claim.
+    # A valid PNG file of one pixel, except for the size in its header, with the
+    # CRC for that size.
     content = bytearray(_encode(PIL.Image.new('1', (1, 1)), 'PNG'))
     content[16:24] = struct.pack('>II', size, size)
     content[29:33] = struct.pack('>I', zlib.crc32(content[12:29]))
@@ -221,7 +223,7 @@ class NumberOfPixelsTest(_FileTest):
 
 
 def _color_png(levels):
-  """Returns a PNG file of 16 bits a channel, which Pillow does not write."""
+  """A PNG file of 16 bits per channel, which Pillow cannot write."""
   rows = b''.join(b'\0' + row.astype('>u2').tobytes() for row in levels)
   header = struct.pack(
     '>IIBBBBB', levels.shape[1], levels.shape[0], 16, 2, *3 * [0]
@@ -237,7 +239,7 @@ def _color_png(levels):
 
 
 class DepthTest(_FileTest):
-  """Pillow clips gray levels at 255, so that nearly all would be white."""
+  """Images of 16 bits, whose gray levels Pillow would clip at 255."""
 
   def test_more_than_8_bits_a_channel_are_refused(self):
     levels = (np.arange(16).reshape(4, 4) * 4369).astype(np.uint16)

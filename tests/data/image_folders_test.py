@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of reading a user's folders, written here with a few small images."""
+"""Tests of reading a user's folders, with a few small images."""
 
 import io
 import os
@@ -88,10 +88,10 @@ class ReadImageFoldersTest(parameterized.TestCase):
     images, num_resized = read('clients/north')
     self._assert_images(np.asarray(images), [29, 30, 31])
     self.assertEqual(num_resized, 1)
-    # Read like another process of the same user does.
+    # Read as another process of the same user would read it.
     found = np.fromfile(images.filename, np.uint8).reshape(images.shape)
     self._assert_images(found, [29, 30, 31])
-    # Phones have folders in folders.
+    # Phones create folders in folders.
     self._write('clients/north/2026/b.png', 28)
     images, *_ = read('clients/north')
     self._assert_images(np.asarray(images), [28, 29, 30, 31])
@@ -131,7 +131,8 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self.assertEqual(found.client_names, ('east', 'north'))
     self._assert_images(found.unlabeled, [40, 30, 31])
     self.assertEqual([each.tolist() for each in found.shares], [[0], [1, 2]])
-    # By the server's numbers, though the folder has but one of the classes.
+    # Labels are the server's class numbers, though the folder has only one
+    # class.
     self._assert_data(found.test, [50], [1])
 
   def test_links_do_not_give_a_client_the_images_of_others(self):
@@ -241,7 +242,7 @@ class DamagedFoldersTest(parameterized.TestCase):
         self.assertStartsWith(str(error), f'in {root}: ')
         self.assertNotIn('\n', str(error))
         return
-      # Only files that operating systems leave behind are dropped.
+      # Only files that operating systems leave behind are ignored.
       for part, images in (
         ('server', found.labeled.images),
         ('clients', found.unlabeled),

@@ -1,15 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Small folders of images in the layout of `image_folder`."""
+"""Small folders of images in the layout of the task `image_folder`."""
 
 from collections.abc import Mapping
 import pathlib
 
 import PIL.Image
 
-# Two classes, one grayscale file, a client without images, both formats. The
-# server's levels have a mean of 102, 0.4 of 255, and a deviation of 51, 0.2.
+# Two classes, one grayscale file, a client without images, and both formats.
+# The server's gray levels have mean 102, which is 0.4 of 255, and deviation 51,
+# which is 0.2.
 LEVELS = {
   'server/cat/a.png': 51,
   'server/cat/b.jpg': 51,
@@ -42,7 +43,7 @@ def write_image(
 def write_tree(
   root: pathlib.Path, levels: Mapping[str, int] = LEVELS
 ) -> pathlib.Path:
-  """Writes images of 16x16 pixels, and a client that has none."""
+  """Writes images of 16x16 pixels, and a client without images."""
   for name, level in levels.items():
     mode = 'L' if name == GRAYSCALE_FILE else 'RGB'
     write_image(root / name, level, mode=mode)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the probabilities of labels without themselves."""
+"""Tests of the probability of each label, given all other labels."""
 
 from absl.testing import absltest
 import numpy as np
@@ -59,7 +59,7 @@ class CheckLabelsTest(absltest.TestCase):
     x = np.eye(3, dtype=np.float32)
     found = label_check.check_labels(x, np.array([0, 1, 1]), 3)
     # The only image of class 0 gets nothing from its own label, and no image
-    # is of class 2.
+    # has class 2.
     np.testing.assert_allclose(found[0], [0, 1, 0], atol=1e-6)
     alone = label_check.check_labels(x[:1], np.array([1]), 2)
     self.assertTrue(np.isfinite(alone).all())

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of partitions of any labels, by any numbers that settings allow."""
+"""Tests of partitions of arbitrary labels, with any allowed settings."""
 
 from absl.testing import parameterized
 import hypothesis
@@ -27,7 +27,7 @@ _SEEDS = strategies.integers(0, 2**31 - 1)
 
 class MalformedLabelsTest(parameterized.TestCase):
   def _assert_is_a_partition_or_refused(self, num_images, split):
-    """Asserts that each image has one owner, or that there is an error."""
+    """Asserts that each image has one owner, or that there is a clear error."""
     try:
       shares = split()
     except ValueError as error:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the forms in which clients' images or features may be given."""
+"""Tests of the forms of clients' images and features."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -11,7 +11,7 @@ import tensorflow_federated as tff
 from tff_semifl.experiment import own_data
 
 _IMAGES = np.arange(6 * 64, dtype=np.uint8).reshape(6, 8, 8, 1)
-# The clients have 3, 1 and 2 of them.
+# The clients have 3, 1 and 2 of these images.
 _PARTS = [_IMAGES[:3], _IMAGES[3:4], _IMAGES[4:]]
 _FEATURES = np.random.default_rng(0).standard_normal((6, 4), np.float32)
 
@@ -20,7 +20,7 @@ class ConcatenateTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.named_parameters(
     ('list', _PARTS),
     ('by_name', dict(zip('cab', _PARTS, strict=True))),
-    # A client's images may all be dark.
+    # All images of a client may be dark.
     ('floats_in_0_to_1', [part / 255 for part in _PARTS]),
     ('datasets', [*map(tf.data.Dataset.from_tensor_slices, _PARTS)]),
     (

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the forms in which images may be given."""
+"""Tests of the forms in which a program may give images."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -11,7 +11,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.data import own_images
 
-# All levels of gray, in 4 images of 8x8 pixels.
+# All gray levels, in 4 images of 8x8 pixels.
 _GRAY = np.arange(256, dtype=np.uint8).reshape(4, 8, 8, 1)
 _FEATURES = np.random.default_rng(0).standard_normal((6, 4), np.float32)
 _COLOR = np.repeat(_GRAY, 3, axis=-1)
@@ -27,7 +27,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     ('as_it_is', _GRAY),
     ('without_channels', _GRAY[..., 0]),
     ('floats_in_0_to_255', _GRAY.astype(np.float32)),
-    # Nearest to a multiple of 1/255 are multiples of 1/255.
+    # Each multiple of 1/255 is rounded to its own level.
     ('floats_in_0_to_1', _GRAY / 255),
     ('half_precision_in_0_to_1', (_GRAY / 255).astype(np.float16)),
     ('tensor', tf.constant(_GRAY)),
@@ -103,7 +103,7 @@ class FeaturesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertIs(own_images.convert_examples('train', _FEATURES), _FEATURES)
 
   def test_sequence_of_vectors(self):
-    # As images, these two would be of different scales.
+    # As images, these two arrays would have different scales.
     small = [np.array([0.5, 0.25]), np.array([200.0, 3.0])]
     self.assertAllEqual(own_images.convert_examples('train', small), small)
 
@@ -142,7 +142,7 @@ class FeaturesTest(parameterized.TestCase, tf.test.TestCase):
 class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.product(
     images=[_COLOR, _GRAY[..., 0]],
-    # One-hot labels have two axes, as batches of labels do.
+    # One-hot labels have two axes, as do batches of labels.
     labels=[np.array([3, 1, 2, 0]), np.eye(4)],
     batch_size=[None, 3],
   )

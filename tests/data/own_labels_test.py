@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the forms in which labels may be given."""
+"""Tests of the forms in which a program may give labels."""
 
 from absl.testing import parameterized
 import numpy as np

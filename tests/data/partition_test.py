@@ -26,7 +26,7 @@ def _label_problems(draw):
 
 @strategies.composite
 def _client_problems(draw):
-  """Draws a number of images and no larger number of clients."""
+  """Draws a number of images, and at most as many clients."""
   num_images = draw(strategies.integers(1, 200))
   return num_images, draw(strategies.integers(1, num_images))
 
@@ -48,7 +48,7 @@ class SplitLabelsTest(parameterized.TestCase):
       np.bincount(labels[split.labeled], minlength=num_classes),
       np.full(num_classes, num_labeled // num_classes),
     )
-    # The remaining images keep their order (D25).
+    # The remaining images keep their order.
     self.assertEqual(split.unlabeled.tolist(), sorted(split.unlabeled))
     self.assertEqual(split.labeled.dtype, np.int64)
     self.assertEqual(split.unlabeled.dtype, np.int64)
@@ -103,7 +103,7 @@ class PartitionIidTest(parameterized.TestCase):
     )
     self.assertBetween(given.min(), 0, num_images - 1)
     self.assertBetween(given.max(), 0, num_images - 1)
-    # Leftovers are dropped, as the authors do (C.5).
+    # The remainder is dropped, as in the authors' code.
     self.assertLess(num_images - len(given), num_clients)
 
   def test_every_image_is_as_likely_to_be_left_out(self):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for chunks of images and for who works in which round."""
+"""Tests of chunks of images, and of the nodes that take part in a round."""
 
 import collections
 
@@ -20,7 +20,7 @@ _IMAGE_SHAPE = (2, 3, 1)
 
 
 def _create_data(num_images):
-  """Returns images that all differ, with labels 0 to 4."""
+  """Images that all differ, with labels 0 to 4."""
   size = int(np.prod(_IMAGE_SHAPE))
   images = np.arange(num_images * size, dtype=np.uint8)
   return sources.LabeledImages(
@@ -104,14 +104,14 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
       self.assertContainsSubset(cohort, range(10))
 
   def test_round_0_has_no_clients(self):
-    """Round 0 trains the server alone (D1)."""
+    """In round 0 the server trains alone."""
     self.assertEmpty(_create_population().cohort(0))
     self.assertEmpty(_create_population().datasets(0))
 
   def test_cohort_is_a_function_of_seed_and_round(self):
     first = _create_population(seed=1)
     forwards = [first.cohort(t) for t in range(1, 9)]
-    # A run that was resumed, as it were, and in any order.
+    # In any order, as in a resumed run.
     again = _create_population(seed=1)
     self.assertEqual([again.cohort(t) for t in range(8, 0, -1)], forwards[::-1])
     other = _create_population(seed=2)
@@ -119,14 +119,15 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
     self.assertGreater(len(set(map(tuple, forwards))), 1)
 
   def test_all_clients_are_drawn_equally_often(self):
-    """Uniformly, without replacement within a round (D3)."""
+    """Cohorts are drawn uniformly, without replacement."""
     num_rounds = 500
     population = _create_population(clients_per_round=3)
     cohorts = [population.cohort(t) for t in range(1, num_rounds + 1)]
     counts = np.bincount(np.ravel(cohorts), minlength=10)
     # 3 of 10: 150, within 5 standard deviations of sqrt(500 * 0.3 * 0.7).
     self.assertAllClose(counts, np.full(10, 150), rtol=0, atol=51)
-    # In random order: anybody may come first, 50, sqrt(500 * 0.1 * 0.9).
+    # In random order: each client comes first 50 times, within 5 standard
+    # deviations of sqrt(500 * 0.1 * 0.9).
     first = np.bincount([cohort[0] for cohort in cohorts], minlength=10)
     self.assertAllClose(first, np.full(10, 50), rtol=0, atol=33)
 
@@ -190,7 +191,7 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
       self.assertGreater(len(set(num_updates)), 1)
 
   def test_any_round_can_be_the_first_or_come_again(self):
-    """A resumed run begins in the middle; a diverged one repeats a round."""
+    """A resumed run begins later; a diverged run repeats a round."""
     expected = [
       [_get_element(data)['earlier_rounds'] for data in datasets]
       for datasets in map(
@@ -227,7 +228,7 @@ class DropoutTest(parameterized.TestCase):
     for round_num in range(1, num_rounds + 1):
       chosen = population.chosen(round_num)
       cohort = population.cohort(round_num)
-      # In the order in which they were chosen.
+      # In the order in which clients were chosen.
       self.assertEqual(cohort, [c for c in chosen if c in cohort])
       num_dropped += len(chosen) - len(cohort)
     draws = 10 * num_rounds
@@ -240,7 +241,7 @@ class DropoutTest(parameterized.TestCase):
 
 
 def _cut(structure, scalars, sizes):
-  """Returns a dataset of chunks of these sizes, each with its scalars."""
+  """A dataset of chunks of these sizes, each with its scalars."""
   spec = {
     **{
       name: tf.TensorSpec([], np.asarray(values).dtype)

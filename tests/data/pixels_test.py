@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of resizing, beside Pillow's."""
+"""Tests of resizing, against Pillow."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -13,7 +13,7 @@ from tff_semifl.data import pixels
 
 
 def _smooth_image(height, width):
-  """Returns an image in colors, with no two rows or columns alike."""
+  """A color image in which no two rows or columns are alike."""
   generator = np.random.default_rng(height * width)
   small = generator.integers(256, size=(4, 5, 3), dtype=np.uint8)
   return np.asarray(PIL.Image.fromarray(small).resize((width, height)))
@@ -28,14 +28,14 @@ class FitToSizeTest(parameterized.TestCase):
     )
     found = pixels.fit_image(image, 12, 16)
     self.assertEqual(found.shape, (12, 16, 3))
-    # Pillow rounds twice, after each direction.
+    # Pillow rounds twice, once for each direction.
     np.testing.assert_allclose(
       found.astype(int), np.asarray(expected).astype(int), atol=1
     )
 
   def test_stripes_are_averaged_and_what_is_beyond_is_cut_off(self):
-    # Eight columns, of which the middle four cover the size: black and white
-    # in turn, two become one. The outer ones are gray.
+    # Eight columns are cropped to the middle four, black and white in turn, and
+    # these are scaled to two. The outer columns are gray.
     row = [100, 100, 0, 255, 0, 255, 100, 100]
     images = tf.constant(np.tile(row, [1, 4, 1]), tf.uint8)[..., tf.newaxis]
     found = pixels.scale_and_crop(images, 2, 2)[0, :, :, 0]

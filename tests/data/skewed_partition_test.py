@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the non-IID partitions: owners, sizes, and the papers' rules."""
+"""Tests of non-IID partitions: completeness, sizes, and the papers' rules."""
 
 import collections
 import itertools
@@ -19,14 +19,14 @@ _SEEDS = strategies.integers(0, 2**31 - 1)
 
 
 def _shuffled(counts, seed=0):
-  """Returns so many labels of each class, in any order."""
+  """The given number of labels of each class, in random order."""
   labels = np.repeat(np.arange(len(counts)), counts)
   return np.random.default_rng(seed).permutation(labels)
 
 
 @strategies.composite
 def _class_problems(draw):
-  """Draws labels, classes of a client and a possible number of clients."""
+  """Draws labels, classes per client and a possible number of clients."""
   num_classes = draw(strategies.integers(1, 6))
   classes_per_client = draw(strategies.integers(1, num_classes))
   # Multiples of the number of classes always divide evenly.
@@ -49,7 +49,7 @@ class PartitionClassesTest(parameterized.TestCase):
   def test_is_made_of_whole_shards_in_the_order_of_the_data(
     self, problem, seed
   ):
-    """Contiguous equal shards, leftovers one each to the first (D26)."""
+    """Shards are contiguous and equal; the first shards get the remainder."""
     labels, num_classes, classes_per_client, num_clients = problem
     num_shards = num_clients * classes_per_client // num_classes
     expected = []
@@ -63,7 +63,7 @@ class PartitionClassesTest(parameterized.TestCase):
         )
     shares = skewed_partition.partition_classes(*problem, seed)
     self.assertLen(shares, num_clients)
-    # Put each client's images together again, shard by shard.
+    # Joins each client's images again, shard by shard.
     owner = {shard[0]: shard for shard in expected}
     found = []
     for indices in shares:
@@ -77,14 +77,14 @@ class PartitionClassesTest(parameterized.TestCase):
     self.assertCountEqual(found, expected)
 
   def test_a_client_can_be_dealt_a_class_twice(self):
-    """9.4% of clients with two of ten classes, which we keep (D26)."""
+    """Both shards of a client may have one class, as in SemiFL's code."""
     labels = _shuffled([200] * 10)
     num_single = 0
     for seed in range(20):
       shares = skewed_partition.partition_classes(labels, 10, 2, 100, seed)
       counts = data_figures.count_classes(labels, shares, 10)
       num_single += np.count_nonzero((counts > 0).sum(axis=1) == 1)
-    # The second card is one of 19 more of the class among 199: 19 / 199 of
+    # The second shard is one of 19 others of the class among 199: 19 / 199 of
     # 2,000 clients, within 5 standard deviations.
     expected = 2000 * 19 / 199
     self.assertAlmostEqual(num_single, expected, delta=5 * np.sqrt(expected))
@@ -102,7 +102,7 @@ class PartitionClassesTest(parameterized.TestCase):
       self.assertAlmostEqual(first_shard_owners[client], 100, delta=5 * 8.7)
 
   @parameterized.parameters(
-    # 7 * 2 shards do not divide by 10; 5 * 2 do.
+    # 7 * 2 shards cannot be divided by 10; 5 * 2 can.
     (10, 2, 7, '7 clients .* 5 or 10 clients can'),
     (10, 3, 25, '25 clients .* 20 or 30 clients can'),
     (10, 2, 0, '0 clients .* 5 or 10 clients can'),
@@ -137,8 +137,8 @@ def _dirichlet_problems(draw):
   counts = draw(
     strategies.lists(strategies.integers(0, 60), min_size=1, max_size=6)
   )
-  # On average thrice the least: with 8 clients, one class and concentration 1
-  # one draw of 17 succeeds, (1 - 8 / 24)^7.
+  # The average is three times the minimum: with 8 clients, one class and
+  # concentration 1, one draw of 17 succeeds, (1 - 8 / 24)^7.
   counts[0] += max(30 * num_clients - sum(counts), 0)
   concentration = draw(strategies.floats(1, 100))
   return (
@@ -152,7 +152,7 @@ class PartitionDirichletTest(parameterized.TestCase):
   @hypothesis.given(_dirichlet_problems(), _SEEDS)
   @hypothesis.settings(deadline=None, max_examples=30)
   def test_pieces_are_runs_in_the_order_of_the_data(self, problem, seed):
-    """Nothing is shuffled, class by class, client by client (D27)."""
+    """Nothing is shuffled, neither within classes nor between clients."""
     labels, _, num_clients = problem
     shares = skewed_partition.partition_dirichlet(*problem, seed)
     self.assertLen(shares, num_clients)
@@ -168,18 +168,18 @@ class PartitionDirichletTest(parameterized.TestCase):
   @hypothesis.given(_dirichlet_problems(), _SEEDS)
   @hypothesis.settings(deadline=None, max_examples=30)
   def test_who_has_the_average_gets_no_more(self, problem, seed):
-    """The capacity rule, which the paper does not have (D27)."""
+    """A client with the average number of images gets none of later classes."""
     labels, _, num_clients = problem
     shares = skewed_partition.partition_dirichlet(*problem, seed)
     num_classes = int(labels.max()) + 1
     counts = data_figures.count_classes(labels, shares, num_classes)
     before = np.cumsum(counts, axis=1) - counts
     is_full = before >= len(labels) / num_clients
-    # Cuts are rounded: at most one image can slip in.
+    # Cuts are rounded, so that at most one image is added.
     self.assertLessEqual(np.max(counts * is_full), 1)
 
   def test_skew_is_that_of_the_authors(self):
-    """R of .85 and .74 with 100 clients (C.5), and less and less after that."""
+    """R is .85 and .74 with 100 clients, and decreases further."""
     labels = _shuffled([5000] * 10)
 
     def mean_skew(concentration):
@@ -200,11 +200,11 @@ class PartitionDirichletTest(parameterized.TestCase):
 
     self.assertAlmostEqual(mean_skew(0.1), 0.85, delta=0.02)
     self.assertAlmostEqual(mean_skew(0.3), 0.74, delta=0.02)
-    # A share's standard deviation is then a thousandth of itself.
+    # The standard deviation of a share is then a thousandth of the share.
     self.assertLess(mean_skew(1e6), 0.01)
 
   def test_shares_of_the_first_class_are_dirichlet(self):
-    # One class, two clients: a share of each that is uniform when both
+    # With one class and two clients, each client's share is uniform if both
     # parameters are 1, with mean 1/2 and variance 1/12.
     labels = np.zeros(10_000, np.int32)
     shares = [
@@ -242,12 +242,12 @@ class PartitionDirichletTest(parameterized.TestCase):
 
 @strategies.composite
 def _problems(draw):
-  """Draws labels, their number of classes, R and clients."""
+  """Draws labels, the number of classes, R and the number of clients."""
   num_classes = draw(strategies.integers(1, 6))
   num_clients = draw(strategies.integers(1, 12))
   sizes = draw(
     strategies.lists(
-      # Each client has five images at least.
+      # Each client has at least five images.
       strategies.integers(60, 200),
       min_size=num_classes,
       max_size=num_classes,
@@ -260,7 +260,7 @@ def _problems(draw):
 
 
 def _deal(num_classes, num_clients):
-  """Deals ceil(classes / clients) main classes each, round and round."""
+  """Assigns ceil(classes / clients) main classes to each client, in turn."""
   remaining = itertools.cycle(range(num_classes))
   num_each = -(-num_classes // num_clients)
   return [
@@ -271,7 +271,7 @@ def _deal(num_classes, num_clients):
 def _equation_8(sizes, skew, num_clients):
   """Numbers of images by equation 8, before rounding.
 
-  A client has what equation 8 gives for each of its main classes.
+  The result of equation 8 is summed over the main classes of a client.
   """
   num_classes, total = len(sizes), sum(sizes)
   numbers = np.zeros([num_clients, num_classes])
@@ -298,19 +298,20 @@ class PartitionMainClassesTest(parameterized.TestCase):
     counts = data_figures.count_classes(labels, shares, num_classes)
     expected = _equation_8(np.bincount(labels), skew, num_clients)
     self.assertLess(np.abs(counts - expected).max(), 1 + 1e-6)
-    # As n_j / m_j says; roundings of the classes add up to one each at most.
+    # By n_j / m_j; rounding adds at most one image per class.
     self.assertLess(
       np.abs(counts.sum(axis=1) - expected.sum(axis=1)).max(), num_classes
     )
 
   @parameterized.parameters(
-    # Pairs of clients that share a main class are at no distance (D31): none
-    # of 45, 10 of 190, 30 of 435, 6 of 120. The numbers are the document's.
+    # Pairs of clients with the same main class have distance 0: none of 45
+    # pairs, 10 of 190, 30 of 435, 6 of 120. The numbers are from
+    # docs/algorithms/data.md.
     (10, 0.4, 0.400),
     (30, 0.4 * 405 / 435, 0.372),
   )
   def test_measured_level(self, num_clients, expected, published):
-    # CIFAR-10 after 1000 labels.
+    # CIFAR-10 without 1000 labels.
     labels = np.repeat(np.arange(10), 4900)
     shares = skewed_partition.partition_main_classes(
       labels, 10, 0.4, num_clients, seed=0
@@ -321,8 +322,8 @@ class PartitionMainClassesTest(parameterized.TestCase):
     self.assertAlmostEqual(found, expected, delta=2e-4)
 
   def test_fewer_clients_than_classes_have_several(self):
-    # 1000 images each, two main classes each: half of the main classes, and of
-    # the other half of all classes half each.
+    # 1000 images for each client, and two main classes: half of the images of
+    # the main classes, and of the other half each class an equal part.
     labels = np.repeat(np.arange(4), 1000)
     shares = skewed_partition.partition_main_classes(labels, 4, 0.5, 2, seed=0)
     np.testing.assert_array_equal(
@@ -352,7 +353,7 @@ class UnknownClassesTest(absltest.TestCase):
 
 
 def _measure_pair_by_pair(counts):
-  """Equation 1 of Zhang et al., pair by pair."""
+  """Equation 1 of Zhang et al., for each pair of clients."""
   fractions = counts / counts.sum(axis=1, keepdims=True)
   num_clients = len(counts)
   total = sum(

@@ -71,7 +71,7 @@ class LabeledImagesTest(absltest.TestCase):
     np.testing.assert_allclose(mean, scaled.mean(axis=(0, 1, 2)))
     np.testing.assert_allclose(standard_deviation, scaled.std(axis=(0, 1, 2)))
     images = np.full([2, 3, 3, 1], 51, np.uint8)
-    # 51 of 255 is a fifth; a gray level is the least.
+    # 51 of 255 is a fifth; the least deviation is one gray level.
     np.testing.assert_allclose(
       sources.measure_pixels(images), [[0.2], [1 / 255]]
     )
@@ -117,7 +117,7 @@ class FolderOnDiskTest(absltest.TestCase):
     )
 
   def test_images_are_the_same(self):
-    # Three images of 16x16 in color.
+    # Three color images of 16x16 pixels.
     size = 3 * 16 * 16 * 3
     in_memory, on_disk = self._read(size), self._read(size - 1)
     self.assertEqual(in_memory.files, on_disk.files)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes images in the files of TensorFlow Datasets."""
+"""Writes images in the file format of TensorFlow Datasets."""
 
 import os
 from unittest import mock
@@ -20,7 +20,7 @@ def random_images(
   *,
   num_channels: int = 3,
 ) -> sources.LabeledImages:
-  """Returns square images of noise, with random labels."""
+  """Square images of noise, with random labels."""
   generator = np.random.default_rng(seed)
   return sources.LabeledImages(
     generator.integers(
@@ -31,21 +31,21 @@ def random_images(
 
 
 def random_cifar10(num_images: int, seed: int) -> sources.LabeledImages:
-  """Returns images of noise with the shape and the labels of CIFAR-10."""
+  """Images of noise with the shape and labels of CIFAR-10."""
   return random_images(num_images, 32, 10, seed)
 
 
 def write_cifar10(
   data_dir: str, splits: dict[str, sources.LabeledImages]
 ) -> None:
-  """Writes splits of CIFAR-10 to a folder of TFDS."""
+  """Writes splits of CIFAR-10 to a TFDS folder."""
   write('cifar10', data_dir, splits)
 
 
 def write(
   name: str, data_dir: str, splits: dict[str, sources.LabeledImages]
 ) -> None:
-  """Writes splits of an image data set to a folder of TFDS."""
+  """Writes splits of an image data set to a TFDS folder."""
   with offline():
     builder = tfds.builder(name, data_dir=data_dir)
     os.makedirs(builder.data_dir, exist_ok=True)
@@ -64,12 +64,12 @@ def write(
           'label': label,
           'coarse_label': 0,
         }
-        # Sets differ in which of these they have.
+        # Data sets have some or all of these.
         examples.append({key: example[key] for key in builder.info.features})
       writer.add_examples({split: examples})
     writer.close_all()
 
 
 def offline() -> mock._patch:
-  """Returns a context in which TFDS does not ask its cloud storage."""
+  """A context in which TFDS does not contact its cloud storage."""
   return mock.patch.object(tfds.core.utils.gcs_utils, '_is_gcs_disabled', True)

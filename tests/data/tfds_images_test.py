@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for reading data sets of TensorFlow Datasets, without a network."""
+"""Tests of reading data sets of TensorFlow Datasets, without a network."""
 
 import contextlib
 import io
@@ -78,7 +78,7 @@ class LoadTest(parameterized.TestCase):
       message, f"data set 'cifar10' is not in {self._data_dir}"
     )
     self.assertIn('No route to host', message)
-    # One line, without TFDS' further text.
+    # One line, without the further text of TFDS.
     self.assertNotIn('and much more', message)
     self.assertNotIn('\n', message)
     self.assertIsInstance(raised.exception.__cause__, OSError)

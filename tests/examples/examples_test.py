@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs each example for a round or two."""
+"""Runs each example for one or two rounds."""
 
 import contextlib
 import csv
@@ -40,7 +40,7 @@ class ExamplesTest(absltest.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _train(self, example):
-    """Returns the rows of the metrics of an example's rounds 0 to 2."""
+    """Trains; returns the metrics of rounds 0 to 2."""
     accuracy = example.main(total_rounds=2, output_dir=str(self.folder))
     (experiment,) = self.folder.iterdir()
     rows = _read(experiment / 'metrics.csv')
@@ -80,18 +80,19 @@ class ExamplesTest(absltest.TestCase):
   def test_own_model(self):
     with small_digits.without_rand_augment():
       rows = self._train(own_model)
-    # By chance it would be a tenth.
+    # By chance, the accuracy would be a tenth.
     self.assertGreater(float(rows[-1]['test/accuracy']), 0.5)
 
   def test_own_method(self):
     with _with_little_to_build():
       rows = self._train(own_method)
-    # Its threshold accepts all images, and SemiFL's none.
+    # The threshold of the example accepts all images, and SemiFL's threshold
+    # none.
     self.assertEqual(float(rows[-1]['client/label_ratio']), 1)
 
   def test_own_pooled_method(self):
     rows = self._train(own_pooled_method)
-    # By chance it would be a tenth.
+    # By chance, the accuracy would be a tenth.
     self.assertGreater(float(rows[-1]['test/accuracy']), 0.5)
 
   def test_tff_program(self):
@@ -102,7 +103,7 @@ class ExamplesTest(absltest.TestCase):
     self.assertTrue((self.folder / 'model').exists())
 
   def test_theorem_1(self):
-    # Equation 10 of SemiFL, by the letter.
+    # Equation 10 of SemiFL, literally.
     x = np.array([0.9, 0.1, 0.5, 0.3, 0.55])
     y = np.array([1, 0, 1, 0, 1])
     classifier = theorem_1.train(x, y, bandwidth=0.2)

@@ -20,7 +20,7 @@ _FOLDER = source_tree.PROJECT_ROOT / 'examples'
 _VERSION = 4
 # Settings that take time.
 _NUMBERS = re.compile(r'\b(total_rounds|client_epochs|server_epochs)=\d+,')
-# To build a WideResNet and RandAugment takes longer than all rounds here.
+# Building a WideResNet and RandAugment takes longer than all rounds here.
 _WITH_LITTLE_TO_BUILD = """
 import contextlib
 from tests import small_digits
@@ -28,7 +28,7 @@ contexts = contextlib.ExitStack()
 contexts.enter_context(small_digits.without_rand_augment())
 contexts.enter_context(small_digits.without_wide_resnet())
 """
-# Absolute paths of POSIX systems with two folders or more.
+# Absolute POSIX paths with at least two folders.
 _ABSOLUTE_PATH = re.compile(r'(?<![\w.~])/\w[\w.-]*/[\w.-]+/')
 
 
@@ -41,29 +41,29 @@ def _find_code(notebook):
 
 
 def _find_text(cell):
-  """Returns the text that a cell printed."""
+  """The text that a cell printed."""
   return ''.join(
     output.text for output in cell.outputs if output.get('name') == 'stdout'
   )
 
 
 def _find_kinds(cell):
-  """Returns the MIME types of a cell's outputs, sorted, without warnings."""
+  """The MIME types of a cell's outputs, sorted, without warnings."""
   kinds = set()
   for output in cell.outputs:
     kinds.update([output.name] if 'name' in output else output.data)
-  # What there is to warn of depends on the number of rounds.
+  # Warnings depend on the number of rounds.
   return sorted(kinds - {'stderr'})
 
 
 def _find_accuracies(cells):
-  """Returns the accuracies that cells printed, in percent."""
+  """The accuracies that cells printed, in percent."""
   printed = ''.join(map(_find_text, cells))
   return [float(found) for found in re.findall(r': ([\d.]+)%', printed)]
 
 
 def _least(setting):
-  """Returns the setting with the least number that shows all."""
+  """Replaces a setting by the smallest number that produces all outputs."""
   name = setting.group(1)
   return f'{name}={2 if name == "total_rounds" else 1},'
 
@@ -95,7 +95,7 @@ class NotebooksTest(parameterized.TestCase):
     notebook = _read(name)
     stored = [_find_kinds(cell) for cell in _find_code(notebook)]
     num_accuracies = len(_find_accuracies(_find_code(notebook)))
-    # Fewer rounds: all of them take a minute, and show nothing else.
+    # All rounds would take a minute, and test nothing more.
     for cell in _find_code(notebook):
       cell.source = _NUMBERS.sub(_least, cell.source)
     # After the first cell, which sets TensorFlow's log level.

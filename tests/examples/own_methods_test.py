@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the examples of methods and of an aggregator."""
+"""Tests of the example methods and the example aggregator."""
 
 import dataclasses
 
@@ -29,7 +29,7 @@ _COHORTS = ([], [0, 2], [1, 2])
 
 class _Problem(simulation_test_case.SimulationTestCase):
   def _train(self, client, **changes):
-    """Returns the state after three rounds."""
+    """Trains for three rounds; returns the state."""
     problem = linear_problem.LinearProblem()
     system = settings.change(
       averaging.Alternating(client=client),
@@ -51,7 +51,7 @@ class _Problem(simulation_test_case.SimulationTestCase):
 
 class FedProxTest(_Problem):
   def test_weight_keeps_clients_near(self):
-    # Clients train on all images, and the server on none.
+    # Clients train on all images, and the server does not train.
     initial = linear_reference.create_classifier().initial_weights.trainable[0]
     near, far = (
       np.linalg.norm(
@@ -87,7 +87,7 @@ class EMATeacherTest(_Problem):
 
 class PrototypesTest(_Problem):
   def test_selects_what_is_near_the_prototype_of_its_label(self):
-    # Features: one image at each prototype, one between.
+    # Three images: one at each prototype, one between both.
     features = np.float32([[0, 0], [4, 0], [0, 4], [3, 0]])
     labels = pseudo_labels.complete(tf.constant([0, 1, 2, 2]), 3)
     guidance = {
@@ -116,7 +116,7 @@ class PrototypesTest(_Problem):
 
   def test_server_keeps_prototypes_of_the_last_round(self):
     kept = self._train(prototypes.PrototypeFixMix()).guidance['method']
-    # The features of a linear model are its pixels, of three images a class.
+    # The features of a linear model are pixels; each class has three images.
     self.assertEqual(kept['sums'].shape, (3, 4))
     problem = linear_problem.LinearProblem()
     num_images = sum(len(problem.clients[each][1]) for each in _COHORTS[-1])
@@ -156,7 +156,7 @@ class MedianTest(_Problem):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _PlainMean(fix_mix.FixMix):
-  """Takes a mean over all rows."""
+  """A loss that is a mean over all rows, with padding."""
 
   def loss(self, step, state):
     logits = step.logits(step.strong)
@@ -167,7 +167,7 @@ class _PlainMean(fix_mix.FixMix):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _StepMean(fix_mix.FixMix):
-  """Takes a mean over the images of a step."""
+  """A loss that is a mean over the images of a step."""
 
   def loss(self, step, state):
     logits = step.logits(step.strong)
@@ -178,7 +178,7 @@ class _StepMean(fix_mix.FixMix):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _BatchMean(fix_mix.LabelEachBatch):
-  """Selects by a mean over all rows."""
+  """A selection by a mean over all rows, with padding."""
 
   def label(self, client, state):
     labels, _ = super().label(client, state)
@@ -187,7 +187,7 @@ class _BatchMean(fix_mix.LabelEachBatch):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Counting(client_parts.Weighting):
-  """Weighs clients by the number of images, without padding."""
+  """Weights of clients by the number of images, without padding."""
 
   def weigh(self, client):
     return tf.cast(client.num_trained_on, tf.float32)

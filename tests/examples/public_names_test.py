@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the public names: which there are, their import and their use."""
+"""Tests of the public names: the list, imports and uses."""
 
 import doctest
 import re

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of which settings of aggregators can be combined."""
+"""Tests of the combinations of aggregator settings."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -25,7 +25,7 @@ class AggregatorSettingsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('fedmatch', 'FedMatch weighs its updates, which is not private'),
-    # Its clients continue from their last update.
+    # The clients of this system continue from their last update.
     ('fedsgd_fixmatch', 'the images .* how often it took part'),
     ('client_prior_sgd', 'the images .* how often it took part'),
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of checkpoints, damaged ones and failing disks included."""
+"""Tests of checkpoints, including damaged files and failing disks."""
 
 import collections
 import os
@@ -50,7 +50,7 @@ class CheckpointsTest(parameterized.TestCase):
       manager.save(_state(version), version)
 
   def _load_latest(self):
-    """Returns the number of the newest state, which is its version."""
+    """The number of the newest state, which is also its version."""
     state = self._open().load_latest(_state(0))
     if state is None:
       return None
@@ -105,7 +105,7 @@ class CheckpointsTest(parameterized.TestCase):
     [line] = logs.output
     self.assertIn(f'{self._path(3)} is damaged: ', line)
     self.assertIn(message, line)
-    # The round is run again, and can be saved.
+    # The round is repeated, and can be saved.
     self._save(3)
     with self.assertNoLogs(level='WARNING'):
       self.assertEqual(self._load_latest(), 3)
@@ -157,7 +157,7 @@ class CheckpointsTest(parameterized.TestCase):
     leftover = self.folder / 'program_state_2.temporary'
     shutil.copy(self._path(1), leftover)
     self.assertEqual(checkpoints.read_latest(self.folder)[1], 1)
-    # Who only reads leaves alone what is being written.
+    # Readers do not touch unfinished files.
     self.assertTrue(leftover.exists())
     self.assertEqual(self._load_latest(), 1)
     self.assertFalse(leftover.exists())
@@ -165,7 +165,7 @@ class CheckpointsTest(parameterized.TestCase):
   def test_full_disk_leaves_what_was_saved_before(self):
     self._save(1)
     with (
-      # Four bytes a number do not fit.
+      # Four bytes per number do not fit.
       full_disk.full_disk(2 * _SIZE),
       self.assertRaisesRegex(
         durable_files.OutputError, f'cannot write {self._path(2)}: File too'

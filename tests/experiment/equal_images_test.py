@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of finding equal images."""
+"""Tests of the search for equal images."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -19,7 +19,7 @@ _GIVEN_SHARES = federated_data.choose_data_split(
 
 
 def _images(levels):
-  """Returns images of one level each, which identifies the image."""
+  """Images of one level each, which identifies the image."""
   levels = np.array(levels, np.uint8)
   return np.tile(levels[:, None, None, None], [1, 2, 2, 1])
 
@@ -29,7 +29,7 @@ def _labeled(levels, labels):
 
 
 def _create_data(**changes):
-  """Returns images that all differ."""
+  """Images that all differ."""
   data = sources.TaskData(
     train=_labeled([0, 1, 2, 3], [0, 0, 1, 1]),
     test=_labeled([10, 11, 12], [0, 1, 1]),
@@ -48,7 +48,7 @@ class EqualImagesTest(parameterized.TestCase):
   def test_nothing_is_said_of_different_images(self):
     self.assertEmpty(_describe(_create_data()))
 
-  # Each line has the number of equal images, of all images, and examples.
+  # The numbers of equal images and of all images, and examples.
   @parameterized.named_parameters(
     (
       'test_at_server',

@@ -60,7 +60,7 @@ class ExperimentFolderTest(absltest.TestCase):
     try:
       self._open(seed=1)
     except durable_files.OutputError as error:
-      # The traceback keeps the unfinished object alive.
+      # A traceback would keep the unfinished object alive.
       kept.append(error)
     self._open()
     self.assertLen(kept, 1)
@@ -99,7 +99,7 @@ class ExperimentFolderTest(absltest.TestCase):
       open_folder(5, False)
     written = self.path / 'hparams.json'
     before = json.loads(written.read_text())
-    # A check alone changes nothing.
+    # A check without a run changes nothing.
     open_folder(5, True)
     self.assertEqual(json.loads(written.read_text()), before)
     open_folder(5, True).record_length()
@@ -147,13 +147,13 @@ class ExperimentFolderTest(absltest.TestCase):
 
 class ClientMemoriesTest(absltest.TestCase):
   def test_each_checkpoint_finds_what_clients_had_then(self):
-    """Checkpoints of every fifth round; three are kept."""
+    """Tests checkpoints of every fifth round, of which three are kept."""
     memories = client_states.ClientMemories(
       pathlib.Path(self.create_tempdir().full_path),
       lambda: np.int32(0),
       num_kept=5 * experiment_folder.NUM_CHECKPOINTS,
     )
-    # A client that is in all rounds but those of checkpoints.
+    # A client that is in all rounds except those with checkpoints.
     for round_num in range(1, 20):
       if round_num % 5:
         memories.keep((), round_num, [4], [np.int32(round_num)])

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of rounds that end with values that are not finite."""
+"""Tests of rounds whose results are not finite."""
 
 import dataclasses
 import itertools
@@ -42,7 +42,7 @@ def _spoil_loss(output):
 
 
 def _with_fault(program, spoil, fault):
-  """Returns a program whose process fails in a call."""
+  """An experiment whose process fails in a given call."""
   process = program.process
   calls = itertools.count()
 

@@ -32,7 +32,7 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
     experiment = command_lib.create_experiment(
       'labels_alone',
       task,
-      # With one step an epoch, the order of labels does not matter.
+      # With one step per epoch, the order of labels does not matter.
       server_batch_size=len(_TRAIN[1]),
       total_epochs=_EPOCHS,
       learning_rate=0.4,

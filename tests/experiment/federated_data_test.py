@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of splits among server, clients, and test or validation."""
+"""Tests of splits into server, clients, and test or validation images."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -29,12 +29,12 @@ def _split(labels, data=None, *, is_given=False, **changes):
 
 
 def _identify(images):
-  """Returns the set of the images' bytes."""
+  """The set of the images' bytes."""
   return {image.tobytes() for image in images}
 
 
 def _given_data():
-  """Returns 35 labeled images of three classes, and two clients' images."""
+  """Creates 35 labeled images of three classes, and two clients' images."""
   images = np.arange(45, dtype=np.uint8).reshape([45, 1, 1, 1])
   labels = np.repeat([0, 1, 2], [20, 10, 5]).astype(np.int32)
   return sources.TaskData(
@@ -47,7 +47,8 @@ def _given_data():
 
 class DrawTest(parameterized.TestCase):
   @parameterized.parameters(
-    # Three classes with 20, 10 and 5 images, of which 19, 9 and 4 may go.
+    # Three classes have 20, 10 and 5 images, of which 19, 9 and 4 can be held
+    # out.
     (3, [1, 1, 1]),
     (14, [5, 5, 4]),
     (22, [9, 9, 4]),

@@ -28,7 +28,7 @@ _LABELS = np.arange(_NUM_IMAGES) % 3
 
 
 def _create_images(seed: int) -> np.ndarray:
-  """Noise of 2x2 pixels, brightest in the channel that is the class."""
+  """Noise of 2x2 pixels, brightest in the channel of the class."""
   images = np.random.default_rng(seed).integers(
     0, 120, (_NUM_IMAGES, 2, 2, 3), np.uint8
   )
@@ -64,7 +64,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def test_trains_on_features_and_exports_a_model_of_pixels(self):
-    # One epoch of the labels alone.
+    # One epoch on the labels alone.
     changes = {'system': 'labels_alone', 'total_epochs': 1}
     with contextlib.redirect_stderr(io.StringIO()) as lines:
       experiment = self._create(**changes, learning_rate=0.5)
@@ -81,7 +81,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       final.state.global_model_weights, tf.constant(data.test.images)
     )
     served = tf.saved_model.load(str(folder.export_path))
-    # The folder is locked while the object lives.
+    # The folder is locked while the object exists.
     del folder
     found = served.signatures['serving_default'](
       images=tf.constant(_create_images(1))
@@ -99,7 +99,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       again = self._create(**changes, learning_rate=0.5)
     self.assertEqual(lines.getvalue().count('computed before'), 3)
     experiment_folder.open_folder(again)
-    # The same network with other weights is another model.
+    # The same network with other weights is a different model.
     self._save(2.0, 'other.keras')
     other = self._create(
       **changes,

@@ -10,7 +10,7 @@ import resource
 
 @contextlib.contextmanager
 def full_disk(num_bytes: int) -> Iterator[None]:
-  """Lets no file of this process grow beyond a size in the `with` block."""
+  """A context in which no file of this process can exceed a size."""
   limits = resource.getrlimit(resource.RLIMIT_FSIZE)
   resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, limits[1]))
   try:

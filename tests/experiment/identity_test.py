@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that no folder is taken for that of another experiment."""
+"""Tests that a folder of one experiment is not used for another."""
 
 import dataclasses
 import pathlib
@@ -33,7 +33,7 @@ from tff_semifl.experiment import task_registry
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Halving(client_parts.Weighting):
-  """A part with a field that is no setting."""
+  """A part with a field that is not a setting."""
 
   share: float = 0.5
 
@@ -61,7 +61,7 @@ class IdentityTest(absltest.TestCase):
   def _identify(
     self, client=None, task=None, create_model=small_own_task.create_model
   ):
-    """The identity of an experiment, as `hparams.json` has it."""
+    """The identity of an experiment, as recorded in `hparams.json`."""
     chosen = experiment_settings.create(
       'semifl',
       averaging.Alternating(client=client or fix_mix.FixMix()),
@@ -123,7 +123,7 @@ class IdentityTest(absltest.TestCase):
       return lambda task, seed: small_own_task.create_model(task, seed, units)
 
     before = self._identify(create_model=create(2))
-    # Closures of the same code, whose models have the same shapes.
+    # Closures with the same code, whose models have the same shapes.
     self._assert_differ(
       before, self._identify(create_model=create(2.0)), r'model\.function'
     )
@@ -149,7 +149,7 @@ class IdentityTest(absltest.TestCase):
 
 
 class CommandLineTest(absltest.TestCase):
-  """Programs resume runs of Python by names, and the reverse."""
+  """Tests that programs resume runs of Python by name, and vice versa."""
 
   def setUp(self):
     super().setUp()
@@ -162,7 +162,7 @@ class CommandLineTest(absltest.TestCase):
     }
 
   def _command(self, system_name, **changes):
-    """Returns a command that trains `small_own_task.create_model`."""
+    """A command that trains `small_own_task.create_model`."""
     model = f'{small_own_task.__name__}:create_model'
     return commands.create(
       system_name, {'model': model, **self.changes, **changes}

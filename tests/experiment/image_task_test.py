@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of image tasks, and of all tasks with a name."""
+"""Tests of image tasks, and of all tasks in the registry."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -31,7 +31,7 @@ class WeakThenStrongTest(tf.test.TestCase):
     augment = image_task.weak_then_strong(
       self._fake('weak', lambda x: x + 1), self._fake('strong', lambda x: 2 * x)
     )
-    # 2 * (5 + 1), and not 2 * 5 + 1.
+    # 2 * (5 + 1), not 2 * 5 + 1.
     self.assertAllEqual(augment(tf.constant([5]), _SEED), [12])
 
   def test_both_have_seeds_of_their_own(self):
@@ -40,7 +40,7 @@ class WeakThenStrongTest(tf.test.TestCase):
     )
     augment(tf.constant([5]), _SEED)
     first = dict(self._seeds)
-    # The weak view is a fresh one, not the one that others draw by this seed.
+    # The weak augmentation has its own seed, not the seed that others use.
     self.assertLen({*first.values(), tuple(_SEED.numpy())}, 3)
     augment(tf.constant([5]), _SEED)
     self.assertEqual(self._seeds, first)
@@ -57,7 +57,7 @@ class WeakThenStrongTest(tf.test.TestCase):
     )
     task = settings.change(data, {'weak_augmentation': 'none'}).create_task()
     self.assertAllEqual(task.weak_augmentation(images, seed), images)
-    # Strong views are changed by RandAugment alone.
+    # Strong augmentation is RandAugment alone.
     given = []
     strong = task.strong_augmentation._replace(
       strong=lambda images, seed: given.append(images) or images

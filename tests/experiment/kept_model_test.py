@@ -55,7 +55,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
 
   @pytest.mark.slow
   def test_exports_the_best_round_and_may_be_given_more(self):
-    # Lower is better for Brier's score; the other metric names a class.
+    # Lower is better for the Brier score; the other metric names a class.
     changes = {'keep_best': 'test/brier', 'metrics': ('recall',)}
     experiment = self._create(2, **changes)
     folder, final = self._run(self._create(2, **changes), quiet=True)
@@ -68,7 +68,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
     best_round = briers.index(min(briers))
     self.assertEqual(final.best[:2], (briers[best_round], best_round))
     self._assert_exports(experiment, folder, final, best_round)
-    # Deleting the folder's object releases its lock.
+    # Deleting the object of the folder releases the lock.
     del folder
 
     longer, final = self._run(self._create(4, **changes), quiet=True)
@@ -101,7 +101,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_says_what_is_wrong_and_that_it_stopped(self):
     changes = {'keep_best': 'test/recall/1', 'stop_after': 1}
-    # With so small a learning rate, no later round is better than round 0.
+    # With so low a learning rate, no later round is better than round 0.
     experiment = self._create(**changes, learning_rate=1e-9, server_epochs=0)
     with (
       contextlib.redirect_stderr(io.StringIO()) as said,

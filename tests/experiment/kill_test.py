@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that killed and resumed runs have the same results."""
+"""Tests that killed and resumed runs have the results of complete runs."""
 
 import multiprocessing
 import pathlib
@@ -17,7 +17,7 @@ from tests.experiment import saved_run
 
 _KILLS = 24
 _TOTAL_ROUNDS = 40
-# Resuming uses some ten files, a round some twenty, four of them checkpoints.
+# Resuming uses about ten files, a round about twenty, four of them checkpoints.
 _MOST_FILES = 60
 _MOST_CHECKPOINT_FILES = 8
 
@@ -26,7 +26,8 @@ _MOST_CHECKPOINT_FILES = 8
 class KillTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    # Processes are forked from one that has imported all modules and run no op.
+    # Processes are forked from a process that has imported all modules and has
+    # run no operation.
     self._context = multiprocessing.get_context('forkserver')
     self._context.set_forkserver_preload([killable_program.__name__])
 
@@ -42,7 +43,7 @@ class KillTest(absltest.TestCase):
     return process, receiver
 
   def _finish(self, folder):
-    """Returns the seconds of training, without the start."""
+    """Finishes training; returns the seconds of training, without the start."""
     process, receiver = self._start(folder)
     self.assertEqual(receiver.recv(), 'start')
     start = time.monotonic()
@@ -51,7 +52,7 @@ class KillTest(absltest.TestCase):
     return time.monotonic() - start
 
   def _kill_at_a_file(self, folder, number, within):
-    """Returns the name of the file, or None if there were fewer."""
+    """Kills the run at the n-th use of a file; returns its name or None."""
     process, receiver = self._start(folder, (str(within), number))
     process.join(60)
     said = []
@@ -66,7 +67,7 @@ class KillTest(absltest.TestCase):
     return pathlib.Path(said[-1]).relative_to(folder)
 
   def _kill_after(self, folder, seconds):
-    """Kills the run, and returns whether training was unfinished."""
+    """Kills the run after a time; returns whether training was unfinished."""
     process, receiver = self._start(folder)
     self.assertEqual(receiver.recv(), 'start')
     time.sleep(seconds)
@@ -86,7 +87,7 @@ class KillTest(absltest.TestCase):
     files = []
     for kill in range(_KILLS):
       if kill % 4 == 0:
-        # Anywhere, C++ code included.
+        # At any time, also in C++ code.
         after = generator.uniform(0, 2 * seconds / _TOTAL_ROUNDS)
         self.assertTrue(
           self._kill_after(killed, after), f'complete after {kill} kills'

@@ -3,8 +3,8 @@
 
 """A small training program that is run in a process and killed.
 
-Its rounds are computed by NumPy, so that it is at work in a moment. All that it
-writes is written as by the real one.
+NumPy computes the rounds, so that training starts at once. All files are
+written by the code of real training.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _EVENTS = ('open', 'os.mkdir', 'os.remove', 'os.rename', 'os.rmdir')
 
 
 class _Process(federated_process.FederatedProcess):
-  """Least squares; each client keeps a momentum."""
+  """A process of least squares, whose clients keep a momentum."""
 
   preparations = ()
 
@@ -131,7 +131,7 @@ def train(
   kill_at: tuple[str, int] | None,
   parent: connection.Connection,
 ) -> None:
-  """Trains; dies before a folder's n-th use of a file, as `kill_at` says."""
+  """Trains; exits before the n-th use of a file in a folder, by `kill_at`."""
   if kill_at is not None:
     _kill_at(*kill_at, parent)
   experiment = experiment_folder.ExperimentFolder(

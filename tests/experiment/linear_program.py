@@ -44,7 +44,7 @@ def create_program(
   dropout_probability: float = 0.0,
   **changes: Any,
 ) -> experiment_lib.Experiment:
-  """Creates an experiment: four clients of six images, two in a round."""
+  """Creates an experiment of four clients with six images, two per round."""
   labels = (np.arange(30) % 3).astype(np.int32)
   data = sources.LabeledImages(linear_reference.create_images(30), labels)
   clients = pipelines.ClientPopulation(
@@ -74,14 +74,14 @@ def create_program(
 
 
 class _Computations(NamedTuple):
-  """The computations of a program, with optional statistics."""
+  """The computations of an experiment, with optional statistics."""
 
   process: tff.templates.IterativeProcess
   evaluation: tff.Computation
   federated_statistics: tff.Computation | None = None
 
 
-# To trace them takes longer than to run a program.
+# Tracing takes longer than training.
 @functools.cache
 def _build_computations(has_federated_statistics, **changes) -> _Computations:
   classifier = linear_reference.create_classifier()
@@ -91,7 +91,7 @@ def _build_computations(has_federated_statistics, **changes) -> _Computations:
     process=small_systems.build(
       'semifl',
       {
-        # The schedule is that of the whole run, however far it is taken.
+        # The schedule covers the whole run, whenever training ends.
         'total_rounds': 4,
         'clients_per_round': 2,
         'server_batch_size': 2,
@@ -120,7 +120,7 @@ def _build_computations(has_federated_statistics, **changes) -> _Computations:
 def create_memories(
   program: experiment_lib.Experiment, folder: str, *, num_kept: int
 ) -> client_states.ClientMemories | None:
-  """Creates the store of clients' memories, if the system has any."""
+  """Creates the store of clients' memories, if clients have memories."""
   if program.process.initialize_memory is None:
     return None
   return client_states.ClientMemories(

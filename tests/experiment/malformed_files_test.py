@@ -43,7 +43,7 @@ class MalformedFilesTest(parameterized.TestCase):
   @hypothesis.example(b'round')
   @damage.settings(max_examples=60)
   def test_table_of_metrics_is_refused_or_goes_on(self, content):
-    """Before a round is run, and not when its row is to be written."""
+    """A bad table is rejected before a round, not when a row is written."""
     path = self.folder / 'metrics.csv'
     path.write_bytes(content)
     try:
@@ -88,7 +88,7 @@ class MalformedCheckpointsTest(parameterized.TestCase):
     ('03', lambda path: path.write_text('any')),
     ('3', lambda path: path.write_text('no zip file')),
     ('3', _save_one_array),
-    # Code.
+    # A file with code.
     ('3', lambda path: np.savez(path, a=np.array([print], object))),
   )
   def test_newest_that_is_intact_is_found_among_others(self, name, write):

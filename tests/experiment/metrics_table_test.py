@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the table of metrics: written, read, and its results."""
+"""Tests of the table of metrics: writing, reading, and summaries."""
 
 import asyncio
 import collections

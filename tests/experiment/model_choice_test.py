@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the choice of a round's model, and of early stopping."""
+"""Tests of the choice of the exported round, and of early stopping."""
 
 import dataclasses
 import functools
@@ -40,14 +40,14 @@ def _create_program(total_rounds, measure, **choice):
 
 
 def _script(values, first_round=0):
-  """Measures a given quality of each round."""
+  """A measurement with a given quality for each round."""
   remaining = iter(values[first_round:])
   return lambda _: {'quality': next(remaining)}
 
 
 class ModelChoiceTest(parameterized.TestCase):
   @parameterized.parameters(
-    # The first of equal ones.
+    # The first of equal rounds.
     ([0.5, 0.25, 0.5], True, (0.5, 0, 2)),
     ([0.5, 0.25, 0.5], False, (0.25, 1, 1)),
     ([0.5, 0.75, 0.625], True, (0.75, 1, 1)),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what a model achieves, on evaluated images and for each client."""
+"""Tests of a model's results, on evaluated images and for each client."""
 
 import csv
 import pathlib
@@ -42,7 +42,7 @@ class ModelResultsTest(absltest.TestCase):
     is_right = model_results.find_right(experiment, weights)
     self.assertEqual(is_right.shape, small_own_task.LABELS.shape)
     self.assertAlmostEqual(is_right.mean(), measured['accuracy'], places=6)
-    # Some are right and some wrong, so that the test compares both.
+    # Some predictions are right and others wrong.
     self.assertBetween(np.sum(is_right), 1, len(is_right) - 1)
 
 

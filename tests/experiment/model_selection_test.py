@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the columns of metrics, and of metrics from outside."""
+"""Tests of the columns of metrics, and of users' metrics."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -13,7 +13,7 @@ from tff_semifl.experiment import model_selection
 _OUTSIDE = 'tests.metrics.outside'
 _NAMES = ('cat', 'dog', 'owl')
 _LABELS = np.array([0, 0, 1, 1])
-# Right, wrong, right, wrong; two of the labels are among the first two.
+# Right, wrong, right, wrong; two labels are among the two highest logits.
 _LOGITS = np.array(
   [[2, 0, 0], [0, 2, 1], [0, 2, 0], [1, 0, 2]], dtype=np.float32
 )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the models that can be chosen, and of those from outside."""
+"""Tests of the models of the registry, and of users' models."""
 
 import sys
 import types
@@ -32,7 +32,7 @@ def _create_linear(task, seed):
 
 
 def _create_normalized(task, seed):
-  del seed  # Likewise.
+  del seed  # The weights do not matter here.
   return tf.keras.Sequential(
     [
       tf.keras.Input(task.image_shape),

@@ -32,8 +32,8 @@ class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
     system = settings.change(system_registry.SYSTEMS[name], changes)
     rounds = getattr(system, 'rounds', None)
     if not hasattr(rounds, 'create_learning_rate_fn'):
-      # FedMatch has one rate; Zhang et al.'s schedule has steps of its own, and
-      # in one place it is a cosine over all epochs or steps.
+      # FedMatch has a constant rate; the schedule of Zhang et al. has its own
+      # steps; in one place, the schedule is a cosine over all epochs or steps.
       has_own_length = {'schedule_steps', 'rounds_per_help'} & set(
         settings.as_dict(system)
       )

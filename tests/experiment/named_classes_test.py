@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that errors of splits have the names of classes."""
+"""Tests that errors about splits name the classes."""
 
 from absl.testing import parameterized
 import numpy as np

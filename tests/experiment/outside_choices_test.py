@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of choices that are named 'package.module:NAME'."""
+"""Tests of users' parts, which are named 'package.module:NAME'."""
 
 import dataclasses
 import sys
@@ -21,7 +21,7 @@ from tff_semifl.algorithms import client_parts
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sure(client_parts.FixedThreshold):
-  """A selection with a setting of its own."""
+  """A selection with a setting."""
 
   doubt: float = settings.setting(0.5, 'A setting.', settings.ABOVE_0)
 

@@ -19,7 +19,7 @@ from tff_semifl.experiment import running
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _NoLogits(fix_mix.FixMix):
-  """Selects as usual, but more images, and trains without logits."""
+  """Selects more images than usual, and trains without logits."""
 
   def select(self, client, labels):
     return super().select(client, labels) | True

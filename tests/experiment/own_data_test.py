@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for tasks of images that a program has; tests/data has their forms."""
+"""Tests of tasks of images that a Python program passes."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -10,7 +10,7 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.experiment import own_data
 
-# 6 images of 8x8 pixels with all levels up to 191.
+# 6 images of 8x8 pixels with all gray levels up to 191.
 _IMAGES = (np.arange(6 * 64) // 2).astype(np.uint8).reshape(6, 8, 8, 1)
 _LABELS = np.array([0, 1, 2, 0, 1, 2])
 _TRAIN = (_IMAGES, _LABELS)
@@ -35,7 +35,7 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
     self.assertSequenceEqual(
       [share.tolist() for share in data.shares], [[0, 1, 2, 3], [4, 5]]
     )
-    # The server has all of `train`.
+    # The server has all images of `train`.
     self.assertEqual(task.num_labeled, 6)
 
   def test_shares_by_settings(self):
@@ -61,8 +61,8 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
     self._assert_labeled(
       task.load().train, _IMAGES, np.array([1, 0, 2, 1, 0, 2])
     )
-    # Pixels are 0 to 191, each twice: their mean is 95.5, and the mean of
-    # squares of their differences from it (192^2 - 1) / 12.
+    # Pixels are 0 to 191, each twice. Their mean is 95.5, and their variance
+    # (192^2 - 1) / 12.
     self.assertAllClose(task.pixel_mean, [95.5 / 255])
     self.assertAllClose(
       task.pixel_standard_deviation, [np.sqrt((192**2 - 1) / 12) / 255]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that models of Keras are trained, exported and restored."""
+"""Tests that users' Keras models are trained, exported and restored."""
 
 import functools
 import pathlib
@@ -40,7 +40,7 @@ _IMAGES = np.random.default_rng(0).integers(
 
 
 def _create_outside(task, seed):
-  """A nested model with normalization, half of it frozen."""
+  """Creates a nested model with normalization, half of it frozen."""
   tf.keras.utils.set_random_seed(seed)
   layers = tf.keras.layers
   backbone = tf.keras.Sequential(
@@ -92,7 +92,7 @@ class TrainingTest(parameterized.TestCase):
     )
 
   def _run(self, experiment):
-    """Trains, and returns the classifier's weights before and after."""
+    """Trains; returns the classifier's weights before and after."""
     self.enter_context(runtime.simulation_context())
     before = experiment.classifier.initial_weights
     variables = experiment.classifier.variables.frozen
@@ -125,7 +125,7 @@ class TrainingTest(parameterized.TestCase):
     self.assertLen(kinds.frozen, 2 + 4)
     self.assertLen(kinds.statistics, 2 if normalization != 'group' else 0)
     folder = self._run(experiment)
-    # A new model with what the folder has is the trained one.
+    # A new model with the folder's weights equals the trained model.
     model = experiment.settings.model.model.create(experiment.task, 7)
     trained = saved_experiment.read_trained_model(folder.path)
     functional.find_weights(model).assign(

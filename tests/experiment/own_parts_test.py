@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of user-defined parts that cannot be compared."""
+"""Tests of users' parts that cannot be compared."""
 
 import dataclasses
 import sys
@@ -41,7 +41,7 @@ class _AlsoStrong(client_parts.Alignment):
 
 
 def _part_with(name):
-  """Returns a part with a setting of that name."""
+  """A part with a setting of this name."""
   kind = dataclasses.make_dataclass(
     'Part',
     [(name, float, settings.setting(0.5, 'A setting.'))],
@@ -54,7 +54,7 @@ def _part_with(name):
 
 
 class NamesTest(parameterized.TestCase):
-  """Names of settings are those of one part each."""
+  """Tests that the names of settings are unique across parts."""
 
   def _check(self, client, name, *owners, task=None, of_command=True):
     system = averaging.Alternating(client=client)

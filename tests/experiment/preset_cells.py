@@ -14,7 +14,7 @@ from tff_semifl.experiment import image_task
 from tff_semifl.experiment import plan
 from tff_semifl.experiment import presets
 
-# Training images of each class.
+# The number of training images of each class.
 CLASS_SIZES = {
   'cifar10': [5000] * 10,
   'cifar100': [500] * 100,
@@ -25,7 +25,7 @@ CLASS_SIZES = {
 
 
 def create_command(name, **changes):
-  """Returns the command of a program with a preset."""
+  """The command of a program with a preset."""
   preset = presets.load(name)
   return commands.create(
     preset.system_name,
@@ -34,7 +34,7 @@ def create_command(name, **changes):
 
 
 def create_experiment(name):
-  """Builds all of a preset's experiment but model and computations."""
+  """Builds a preset's experiment, without model and computations."""
   command = create_command(name)
   sizes = CLASS_SIZES[command.experiment.task_name]
   labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
@@ -55,12 +55,12 @@ def create_experiment(name):
 
 
 def describe(name):
-  """Returns the plan of a preset's experiment."""
+  """The plan of a preset's experiment."""
   return plan.describe(create_experiment(name))
 
 
 def count_steps(described):
-  """Returns the steps of server and client in a round of a plan."""
+  """The steps of server and client in a round of a plan."""
   return (
     described['server_steps_per_round'],
     described['steps_of_a_client_per_round_at_most'],

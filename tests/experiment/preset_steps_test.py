@@ -1,10 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that presets come to the sizes and steps of the papers' experiments.
-
-Those of SemiFL are in C.1, A.3 and A.9, those of Zhang et al. in E.1.
-"""
+"""Tests that presets have the sizes and steps of the papers' experiments."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -12,7 +9,7 @@ from absl.testing import parameterized
 from tests.experiment import preset_cells
 from tff_semifl.experiment import presets
 
-# One for each place that labels may be in.
+# Systems with labels at the server, in one place, or at clients.
 _SYSTEMS = (
   'semifl',
   'labels_alone',
@@ -22,25 +19,25 @@ _SYSTEMS = (
   'consistency_averaging',
   'data_sharing',
 )
-# Turns of a client, and steps of all, in an epoch of federated SGD (C.1, C.5).
+# Client updates, and steps of all, in an epoch of federated SGD.
 _TURNS = (50_000 - 4000) // 100 // 10
 
 
 class PresetStepsTest(parameterized.TestCase):
   @parameterized.parameters(
-    # Five epochs of server (A.3), and of a client with as many images (C.5) in
-    # batches of ten.
+    # Five epochs of the server, and of a client with as many images, in batches
+    # of ten.
     ('semifl/cifar10_250_iid', 125, 5 * 50),
     ('semifl/cifar100_10000_iid', 200, 5 * 40),
     ('semifl/cifar10_4000_iid_one_epoch', 16, 46),
-    # 4,000 labels in batches of 250: 16 an epoch.
+    # 4,000 labels in batches of 250: 16 steps per epoch.
     ('labels_alone/cifar10_4000', 16, 0),
-    # 500 images of a client in batches of ten, five epochs.
+    # 500 images of a client in batches of ten, for five epochs.
     ('supervised_fedavg/cifar10_iid', 0, 250),
     # 460 steps.
     ('fedrgd_as_in_semifl/cifar10_4000_iid', 80, 230),
     ('fedsgd_fixmatch/cifar10_4000_iid', 1, 1),
-    # A round is an epoch of all clients (D55).
+    # A round is an epoch of all clients.
     ('fedsgd_fixmatch_as_in_semifl/cifar10_4000_iid', 10 * _TURNS, _TURNS),
   )
   def test_steps_of_server_and_client(self, name, server, client):
@@ -63,7 +60,7 @@ class PresetStepsTest(parameterized.TestCase):
     self.assertEqual(described['unlabeled_images'], num_unlabeled)
     if described['clients']:
       if described['flags'].get('partition') == 'iid':
-        # Clients have equally many; the remainder has no client (C.5).
+        # Clients have equally many images; the remainder has no client.
         num_unlabeled -= num_unlabeled % described['clients']
       self.assertEqual(described['unlabeled_images_at_clients'], num_unlabeled)
       self.assertBetween(

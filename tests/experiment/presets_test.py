@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that presets are those that were compared with the papers."""
+"""Tests that presets are unchanged since they were compared with the papers."""
 
 import collections
 import csv
@@ -31,8 +31,8 @@ _IN_ONE_PLACE = (
   'remixmatch',
   'fixmatch',
 )
-# Settings that no cell has, as they say how or with which seed it is run, or
-# are of the aggregators.
+# Settings that no cell has: how or with which seed a cell is run, and settings
+# of aggregators.
 _NOT_OF_CELLS = {
   'aggregator',
   'client_accuracy',
@@ -99,7 +99,7 @@ class PresetsTest(parameterized.TestCase):
     )
 
   def test_rows_are_all_there_and_of_use(self):
-    # Of two rows with one name, the first would be lost.
+    # Of two rows with the same name, the first would be lost.
     names, bases = (_read(file) for file in ('presets.csv', 'preset_bases.csv'))
     for rows in (names, bases):
       self.assertLen({row['name'] for row in rows}, len(rows))
@@ -107,7 +107,7 @@ class PresetsTest(parameterized.TestCase):
     self.assertEqual({row['name'] for row in bases}, used)
 
   def test_papers_numbers_and_settings_are_those_that_were_compared(self):
-    """Compare a changed file with the paper, then update the digest here."""
+    """Compare changes of a file with the paper, then update the digest here."""
     table = [
       (row['name'], row['accuracy'], row['deviation'], row['cell'])
       for row in _read('presets.csv')

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the lines of a run, its log, and the log of TensorBoard."""
+"""Tests of a run's printed lines, its log, and the log of TensorBoard."""
 
 import asyncio
 import math
@@ -39,7 +39,7 @@ class LogTest(absltest.TestCase):
     self._path = pathlib.Path(self.create_tempdir().full_path, 'log.txt')
 
   def _lines(self):
-    """Returns the lines without their times, which all have."""
+    """The lines without the time at their beginning."""
     lines = self._path.read_text().splitlines()
     for line in lines:
       self.assertRegex(line, f'^{_TIME}')

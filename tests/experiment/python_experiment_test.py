@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for experiments of Python programs; tests/examples runs whole ones."""
+"""Tests of experiments in Python programs; tests/examples runs examples."""
 
 import dataclasses
 
@@ -31,7 +31,7 @@ def _create_task(**kwargs):
 
 
 def _create_model(task, seed):
-  del seed  # Its weights do not matter here.
+  del seed  # The weights do not matter here.
   return tf.keras.Sequential(
     [
       tf.keras.Input(task.image_shape),
@@ -62,11 +62,12 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       )
 
   @parameterized.parameters(
-    # Few clients all take part, and of many ten; 80 rounds of ten clients are
-    # as many updates of each as 800 rounds of 10 of 100.
+    # If clients are few, all take part; if many, ten do. In 80 rounds of ten
+    # clients, each client is as often in a cohort as in 800 rounds of 10 of
+    # 100.
     ('semifl', 3, 3, 80),
     ('semifl', 12, 10, 80),
-    # FedMatch's own default stays: 5 of 100 clients, as in its paper.
+    # FedMatch's own default is kept: 5 of 100 clients, as in its paper.
     ('fedmatch', 12, 5, 200),
     # A round is a step.
     ('fedsgd_fixmatch', 3, 3, 800),
@@ -90,7 +91,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     self.assertNotIn('without_clients', filled.default_name)
 
   def test_what_a_system_says_of_itself_stays(self):
-    """Even if the value equals SemiFL's default."""
+    """A system's own default is kept, even if equal to SemiFL's default."""
     system = settings.change(
       system_registry.SYSTEMS['semifl'],
       {'clients_per_round': 10, 'total_rounds': 800},

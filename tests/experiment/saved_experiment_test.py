@@ -27,7 +27,7 @@ from tff_semifl.models import functional
 
 
 class _State(NamedTuple):
-  """A state with the fields of all processes, and a further one."""
+  """A state with the fields of all processes, and one more."""
 
   global_model_weights: Any
   other: Any
@@ -94,7 +94,7 @@ class RecordedTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({'no_such_setting': 3}, 'another version .* has not: no_such_setting=3$'),
-    # A flag, but of another program.
+    # A flag of another program.
     ({'output_file': ['a.png']}, 'another version .*: output_file='),
     ({'task': 'mnist'}, 'task=mnist: .*must be one of digits, cifar10'),
     ({'seed': 'three'}, 'seed=three: '),

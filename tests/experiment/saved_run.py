@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The results of a run, to be compared with those of another."""
+"""The results of a run, for comparisons with another run."""
 
 import csv
 import pathlib

@@ -25,7 +25,7 @@ def create(
 def fill_in(
   system_name: str = 'semifl', **changes: object
 ) -> experiment_settings.ExperimentSettings:
-  """Returns settings with dependent defaults filled in."""
+  """Settings in which dependent defaults are filled in."""
   return filled_settings.fill_in(
     create(system_name, **changes), digits.Digits().create()
   )

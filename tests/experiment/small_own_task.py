@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A small task and model that are defined outside of the library."""
+"""A small task and model, defined outside of the library."""
 
 from typing import Any
 

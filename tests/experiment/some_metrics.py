@@ -9,7 +9,7 @@ from tff_semifl.experiment import metrics_table
 def create(
   accuracy: float, label_ratio: float, seconds: float
 ) -> metrics_table.RoundMetrics:
-  """Returns metrics of a round; all but the given values are 0."""
+  """Metrics of a round; all values but the given values are 0."""
   return metrics_table.RoundMetrics(
     test=metrics_table.EvaluationMetrics(accuracy, 0.0, accuracy),
     server=metrics_table.ServerMetrics(0.0, 0.0),

@@ -28,7 +28,7 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
       [float(row['test/accuracy']) for row in rows],
     )
     self.assertEqual(rows[0]['client/num_participating'], '0.0')
-    # Rate 0.3 for rounds 0 and 1, then half a cosine over four rounds.
+    # Learning rate 0.3 for rounds 0 and 1, then a half cosine over four rounds.
     np.testing.assert_allclose(
       [float(row['learning_rate']) for row in rows],
       [0.3, *(0.15 * (1 + np.cos(np.pi * np.arange(4) / 4)))],
@@ -45,7 +45,7 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
     self.assertGreater(max(float(r['client/label_ratio']) for r in rows[1:]), 0)
 
   def test_cells_of_what_was_not_measured_are_empty(self):
-    """Round 0 has no clients; a round without labels has none to be right."""
+    """Round 0 has no clients; without labels, accuracy is undefined."""
     folder = self.create_tempdir().full_path
     program = linear_program.create_program(2, confidence_threshold=1.0)
     self.train(folder, 2, program=program)
@@ -55,7 +55,7 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
       rows,
       (
         measured,
-        # There are pseudo-labels, but none was trained on (D17).
+        # Pseudo-labels exist, but none is selected for training.
         *[
           measured
           | {
@@ -104,7 +104,7 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
     )
     for round_num, row in enumerate(self.read_metrics(folder)[1:], 1):
       right = [
-        # Image n of all is of class n modulo 3; clients have those from 6 on.
+        # Image n has class n modulo 3; clients have the images from 6 on.
         given.label == (6 * client + given.image) % 3
         for given, client in zip(
           outputs[round_num].given_labels,
@@ -125,13 +125,13 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
     self.train(folder, 4, program=program)
     found = [row['client/num_dropped'] for row in self.read_metrics(folder)]
     sizes = [len(program.clients.cohort(n)) for n in range(5)]
-    # Two are chosen, in all rounds but the first.
+    # Two clients are chosen in each round but the first.
     self.assertEqual(found, ['0.0', *(f'{2 - n:.1f}' for n in sizes[1:])])
     self.assertGreater(len(set(found[1:])), 1)
 
 
 def _given(*labels):
-  """Returns the record of (image, label, share) triples."""
+  """The record of (image, label, share) triples."""
   image, label, share = zip(*labels, strict=True) if labels else ((), (), ())
   return pseudo_labels.GivenLabels(
     np.array(image, np.int32),
@@ -142,31 +142,33 @@ def _given(*labels):
 
 class PseudoLabelQualityTest(absltest.TestCase):
   def test_clients_that_label_once(self):
-    # Three of four images are trained on, two of them correctly labeled.
+    # Three of four images are trained on, two of them with the correct label.
     first = _given((0, 5, 4 / 3), (1, 6, 4 / 3), (2, 7, 0), (3, 1, 4 / 3))
     # Neither of two images is trained on.
     second = _given((0, 1, 0), (1, 1, 0))
     found = metrics_file.measure_pseudo_labels(
       [first, second], [np.array([5, 6, 7, 8]), np.array([1, 2])]
     )
-    # 3 of 4 and 1 of 2 are right.
+    # 3 of 4 and 1 of 2 labels are right.
     self.assertAlmostEqual(found['pseudo_accuracy'], 4 / 6, places=6)
-    # (4 * 2 / 3 + 2 * 0) / 6: clients by their images, 0 for the second (D17).
+    # (4 * 2 / 3 + 2 * 0) / 6: a mean over clients by images; 0 for the second.
     self.assertAlmostEqual(found['threshold_accuracy'], 8 / 18, places=6)
     self.assertAlmostEqual(found['micro_threshold_accuracy'], 2 / 3, places=6)
 
   def test_batches_of_one_client_count_by_their_size(self):
-    """A.14: per mini-batch, weighted by its size."""
+    """Metrics are computed for each batch, and weighted by batch size."""
     given = _given(
-      # A batch of three: two are trained on, one of them correctly labeled.
+      # A batch of three: two images are trained on, one with the correct label.
       *((0, 1, 3 / 2), (1, 1, 3 / 2), (2, 1, 0)),
-      # A batch of one, rightly, of an image that has had another label.
+      # A batch of one image with the correct label, which had another label
+      # before.
       *((1, 2, 1),),
-      # A batch of two, of which none is trained on.
+      # A batch of two images, of which none is trained on.
       *((0, 1, 0), (2, 2, 0)),
     )
     found = metrics_file.measure_pseudo_labels([given], [np.array([1, 2, 3])])
-    # Images 0, 1, 2 are of classes 1, 2, 3: right are the first, fourth, fifth.
+    # Images 0, 1, 2 have classes 1, 2, 3: the first, fourth and fifth label are
+    # right.
     self.assertAlmostEqual(found['pseudo_accuracy'], 3 / 6, places=6)
     # (3 * 1/2 + 1 * 1 + 2 * 0) / 6.
     self.assertAlmostEqual(found['threshold_accuracy'], 2.5 / 6, places=6)

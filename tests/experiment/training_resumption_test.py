@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that interrupted training resumes to the same bits."""
+"""Tests that resumed training gives bitwise equal results."""
 
 import dataclasses
 import pathlib
@@ -28,7 +28,7 @@ class TrainingResumptionTest(training_test_case.TrainingTestCase):
 
   @parameterized.named_parameters(
     ('stateless', {}),
-    # D5: what clients keep is resumed too.
+    # The memories of clients are resumed, too.
     ('stateful', {'keep_client_momentum': True}),
     ('robust', {'aggregator': 'robust'}),
     (
@@ -56,7 +56,7 @@ class TrainingResumptionTest(training_test_case.TrainingTestCase):
     self._assert_same_files()
 
   @parameterized.named_parameters(
-    # As after a kill between metrics and state.
+    # As after a kill between writing metrics and state.
     ('missing', lambda path: path.unlink()),
     ('damaged', lambda path: path.write_bytes(b'')),
   )
@@ -89,7 +89,7 @@ class TrainingResumptionTest(training_test_case.TrainingTestCase):
       second.state.global_model_weights, each.state.global_model_weights
     )
     all_rows, rows = map(self.read_numbers, (self._whole, self._cut))
-    # The best accuracy is that of the rounds that were looked at.
+    # The best accuracy is that of the evaluated rounds.
     for row in (*all_rows, *rows):
       del row['test/best_accuracy']
     self.assertEqual(rows, [all_rows[number] for number in (0, 2, 4, 5)])

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the training program: statistics, divergence, data by reference."""
+"""Tests of training: statistics, divergence, and data by reference."""
 
 import dataclasses
 import pathlib
@@ -22,7 +22,8 @@ class TrainingTest(training_test_case.TrainingTestCase):
   def test_statistics_are_computed_after_each_round(self):
     program = linear_program.create_program(1, has_federated_statistics=True)
     final = self.train(self.create_tempdir().full_path, 1, program=program)
-    # Pixels of all clients, images 6 to 29; the first six are the server's.
+    # The pixels of all clients, images 6 to 29; the server has the first six
+    # images.
     pixels = linear_reference.create_images(30)[6:].astype(np.float64)
     mean, variance = final.state.global_model_weights.non_trainable
     np.testing.assert_allclose(mean, [pixels.mean()], rtol=1e-5)

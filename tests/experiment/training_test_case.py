@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base of the tests of training."""
+"""Base class of tests of training."""
 
 import asyncio
 import csv
@@ -41,7 +41,7 @@ COLUMNS = [
 
 
 def train(folder, program, on_round=lambda *_: None, on_start=lambda _: None):
-  """Trains, or resumes what is in a folder; returns the last state."""
+  """Trains, or resumes the run of a folder; returns the last state."""
   folder = pathlib.Path(folder)
   return asyncio.run(
     training.train(
@@ -67,7 +67,7 @@ class TrainingTestCase(simulation_test_case.SimulationTestCase):
       return list(csv.DictReader(file))
 
   def read_numbers(self, folder):
-    """Returns the metrics without times."""
+    """The metrics without times."""
     return [row | {'seconds': None} for row in self.read_metrics(folder)]
 
   def assert_same(self, found, expected):

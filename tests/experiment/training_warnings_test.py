@@ -25,7 +25,7 @@ from tff_semifl.experiment import training_warnings
 
 
 def _round(accuracy, label_ratio, **client):
-  """Returns metrics, without true labels by default."""
+  """Metrics of a round, by default without true labels."""
   values = {
     'micro_threshold_accuracy': math.nan,
     'num_participating': 2.0,
@@ -44,7 +44,7 @@ _ABSENT = _round(0.25, math.nan, num_participating=0.0, num_dropped=4.0)
 
 class TrainingWarningsTest(parameterized.TestCase):
   def _watch(self, *rounds, first_round=1, **options):
-    """Returns the warnings of some rounds."""
+    """The warnings of some rounds."""
     chosen = {
       'clients_per_round': 4,
       'num_test_images': 1000,
@@ -78,9 +78,9 @@ class TrainingWarningsTest(parameterized.TestCase):
     (line,) = self._watch(*[_UNLABELED] * 80)
     for known in ('mine: ', '0.625', 'threshold is 0.95', '87.5%'):
       self.assertIn(known, line)
-    # Rounds without clients do not interrupt the count.
+    # Rounds without clients do not reset the count.
     self.assertLen(self._watch(*[_UNLABELED] * 4, _ABSENT, _UNLABELED), 1)
-    # In round 0 clients do not count.
+    # In round 0, clients do not count.
     self.assertEmpty(self._watch(*[_UNLABELED] * 5, first_round=0))
 
   def test_system_of_which_less_is_known(self):
@@ -92,10 +92,10 @@ class TrainingWarningsTest(parameterized.TestCase):
     self.assertNotIn('nan', line)
 
   @parameterized.named_parameters(
-    # At most 53.09% of 1,000 are right, of 99.9%.
+    # An accuracy of 50% on 1,000 images is at most 53.09%; 99.9% are labeled.
     ('two_classes_at_chance', _round(0.5, 0.999), '46.9%'),
     ('known', _round(0.9, 0.75, micro_threshold_accuracy=0.7), '30.0%'),
-    # Up to 91.7%, of 100%.
+    # An accuracy of 90% is at most 91.7%; all images are labeled.
     ('nothing_is_left_out', _round(0.9, 1.0), '8.3%'),
   )
   def test_many_are_wrong(self, metrics, share):
@@ -174,7 +174,7 @@ class BeforeTrainingTest(absltest.TestCase):
     self.assertNotIn('--server_logit_adjustment', facts)
 
   def test_images_without_a_client_are_said(self):
-    # 1387 = 19 * 73, of which 7 is no divisor.
+    # 1387 = 19 * 73, which is not divisible by 7.
     for num_clients, is_said in ((19, False), (7, True)):
       facts = '\n'.join(
         training_warnings.find_facts(self._create(num_clients=num_clients))

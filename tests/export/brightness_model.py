@@ -18,12 +18,12 @@ _STEEPNESS = 0.05
 
 
 def probability_of_dog(level: float) -> float:
-  """Returns the probability that an image is bright, by its gray level."""
+  """The probability of the class 'dog', bright images, by gray level."""
   return 1 / (1 + math.exp(-_STEEPNESS * (level - THRESHOLD)))
 
 
 def create(num_channels: int = 3) -> tf.keras.Model:
-  """Creates the classifier, of 16x16 pixels."""
+  """Creates the classifier for images of 16x16 pixels."""
   inputs = tf.keras.Input([16, 16, num_channels])
   outputs = tf.keras.layers.Dense(2)
   model = tf.keras.Model(

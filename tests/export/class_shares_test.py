@@ -63,7 +63,7 @@ class ClassSharesTest(parameterized.TestCase):
   def test_shares_are_estimated_from_images_of_a_site(self):
     dark = tf.constant(np.full([40, 16, 16, 3], 60, np.uint8))
     found = self._signatures['estimate_shares'](images=dark)
-    # The mean of the Dirichlet posterior of 40 sure images.
+    # The mean of the Dirichlet posterior after 40 confident images.
     np.testing.assert_allclose(
       found['class_shares'], [40.5 / 41, 0.5 / 41], atol=5e-3
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that TensorFlow decodes PNG files as training reads them."""
+"""Tests that TensorFlow decodes PNG files as training does."""
 
 import pathlib
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that an exported model sees the pixels that training saw."""
+"""Tests that an exported model gets the same pixels as training."""
 
 import pathlib
 import tempfile
@@ -20,12 +20,12 @@ from tff_semifl.export import tflite
 
 _NUM_PHOTOS = 48
 _SHAPE = (8, 10, 3)
-# In a logit, one level changes a probability by one percent and a half.
+# In logits, one gray level changes a probability by 1.5%.
 _SCALE = 1 / 64
 
 
 def _write_photos(folder):
-  """Parts of two photos, each of another size; half are JPEG, half PNG."""
+  """Writes parts of two photos of different sizes; half are JPEG, half PNG."""
   generator = np.random.default_rng(0)
   photos = datasets.load_sample_images().images
   files = []
@@ -66,7 +66,7 @@ class SamePixelsTest(parameterized.TestCase):
     cls._tflite = folder / 'model.tflite'
 
   def _assert_same_pixels(self, probabilities):
-    # Differences between pixels are those of the logarithms.
+    # Differences between logarithms of probabilities are differences of pixels.
     found = np.log(probabilities.astype(np.float64)) / _SCALE
     expected = self._seen_in_training.reshape(found.shape).astype(np.float64)
     np.testing.assert_allclose(

@@ -21,7 +21,7 @@ from tff_semifl.export import saved_model
 from tff_semifl.models import keras_conversion
 
 _NAMES = small_model.CLASS_NAMES
-# Loads a model where there is TensorFlow, but neither TFF nor this project.
+# Loads a model in a process with TensorFlow, but without TFF and this project.
 _LOAD = """
 import json, sys
 for name in ('tensorflow_federated', 'tff_semifl', 'keras_cv'):
@@ -87,7 +87,7 @@ class SavedModelTest(parameterized.TestCase):
         [name.decode() for name in outputs['class_name'].numpy()],
         [_NAMES[index] for index in expected.argmax(axis=1)],
       )
-    # The predictions above are of all three classes.
+    # The predictions above have all three classes.
     self.assertLen(set(expected.argmax(axis=1)), 3)
 
   def test_layer_with_an_if_on_a_tensor(self):

@@ -11,7 +11,7 @@ import numpy as np
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 
-# For images of gray level 0, 1 and 2.
+# Outputs for images of gray level 0, 1 and 2.
 _ANSWERS = np.float32([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [1, 0, 0]])
 
 
@@ -39,7 +39,8 @@ class ScoresTest(absltest.TestCase):
 
   def test_counts_and_loss_over_all_batches(self):
     scores = self._scores
-    # Three cats, of which one is taken for a dog; two dogs, one for a cat.
+    # Three cats, of which one is predicted as dog; two dogs, one predicted as
+    # cat.
     np.testing.assert_array_equal(
       scores.confusion, [[2, 1, 0], [1, 1, 0], [0, 0, 0]]
     )
@@ -57,11 +58,11 @@ class ScoresTest(absltest.TestCase):
 
   def test_metrics_that_accuracy_hides(self):
     measured = self._scores.measure()
-    # Two of three cats and one of two dogs are right.
+    # Recall: two of three cats, and one of two dogs.
     self.assertAlmostEqual(
       measured['balanced_accuracy'].value, (2 / 3 + 1 / 2) / 2
     )
-    # Two of three that are taken for cats are, and one of two dogs.
+    # Precision: two of three images predicted as cats, and one of two as dogs.
     self.assertAlmostEqual(
       measured['macro_f1'].value, (4 / (4 + 1 + 1) + 2 / (2 + 1 + 1)) / 2
     )
@@ -70,13 +71,16 @@ class ScoresTest(absltest.TestCase):
 
   def test_calibration_error(self):
     scores = self._scores
-    # Two images at 0.5, one right; two at 0.8, one right; one at 1, right.
+    # Two images at 0.5, one correct; two at 0.8, one correct; one at 1,
+    # correct.
     self.assertAlmostEqual(
       scores.calibration_error, (2 * 0 + 2 * (0.8 - 0.5) + 0) / 5, places=6
     )
-    # Of two images at 0.5, the number of right ones is 0, 1 or 2 with 1/4, 1/2,
-    # 1/4, which is 1/2 off on average; at 0.8 with 0.04, 0.32, 0.64, for which
-    # it is 1.6 0.04 + 0.6 0.32 + 0.4 0.64 = 0.512. One at 1 is always right.
+    # Of two images at 0.5, the number of correct ones is 0, 1 or 2 with
+    # probability 1/4, 1/2, 1/4, and differs from its mean by 1/2 on average. At
+    # 0.8 the probabilities are 0.04, 0.32, 0.64, and the mean difference is 1.6
+    # * 0.04 + 0.6 * 0.32 + 0.4 * 0.64 = 0.512. One image at 1 is always
+    # correct.
     self.assertAlmostEqual(
       scores.calibration_error_by_chance, (0.5 + 0.512 + 0) / 5, places=6
     )
@@ -87,7 +91,7 @@ class ScoresTest(absltest.TestCase):
       def predict(self, images):
         return np.float32([[0.61, 0.39, 0], [0.65, 0.35, 0], [0.7, 0.3, 0]])
 
-    # The tenth of 15 bins has the first two, 9/15 to 10/15.
+    # The tenth of 15 bins, 9/15 to 10/15, has the first two images.
     scores = scores_lib.score(Model(), [_batch([0, 0, 0], [0, 1, 0])])
     self.assertAlmostEqual(
       scores.calibration_error,

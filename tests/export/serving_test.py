@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the recipes of docs/serving.md."""
+"""Tests of the code in docs/serving.md."""
 
 import base64
 import json
@@ -33,7 +33,7 @@ def _export(shape):
 
 
 def _recipe(name):
-  """Returns the code of the page that begins with a comment."""
+  """The code block of the page that begins with a given comment."""
   (found,) = re.findall(
     rf'\n\n((?:    .*\n|\n)*?    # {name}\n(?:    .*\n|\n(?=    ))+)',
     _PAGE.read_text(),
@@ -42,7 +42,7 @@ def _recipe(name):
 
 
 def _decode_as_tensorflow_serving(body):
-  """Returns signature and inputs, by TensorFlow Serving's REST API."""
+  """Decodes the signature and inputs of a TensorFlow Serving request."""
   request = json.loads(body)
   rows = [base64.b64decode(row.pop('b64')) for row in request['instances']]
   return request['signature_name'], tf.constant(rows)
@@ -54,7 +54,7 @@ class ServingTest(parameterized.TestCase):
     self._folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _write(self, name, size, seed):
-    """Writes an image of large spots, as photos have."""
+    """Writes an image of large spots, like a photo."""
     generator = np.random.default_rng(seed)
     small = generator.integers(256, size=(5, 5, 3), dtype=np.uint8)
     path = self._folder / name

@@ -20,7 +20,7 @@ def create(
     [tf.keras.layers.Layer], tf.keras.layers.Layer
   ] = keras_conversion.to_static_batch_norm,
 ) -> tf.keras.Model:
-  """Creates a network as trained ones are, with three classes."""
+  """Creates a network like trained networks, with three classes."""
   num_channels = image_shape[-1]
   model = wide_resnet.create_wide_resnet(
     image_shape,
@@ -38,7 +38,7 @@ def create(
   generator = np.random.default_rng(2)
   for weight in model.non_trainable_weights:
     weight.assign(generator.uniform(0.5, 1.5, size=weight.shape))
-  # Logits with a mean of 0 and a standard deviation of 2 over such images.
+  # Scales logits to mean 0 and standard deviation 2 over such images.
   kernel, bias = model.layers[-1].weights
   kernel.assign(generator.normal(size=kernel.shape))
   bias.assign(tf.zeros_like(bias))
@@ -53,7 +53,7 @@ def create(
 def random_images(
   num_images: int, image_shape: tuple[int, int, int]
 ) -> np.ndarray:
-  """Returns uint8 images that differ in brightness, noise and edges."""
+  """uint8 images that differ in brightness, noise and edges."""
   generator = np.random.default_rng(num_images)
   height, width, num_channels = image_shape
 
@@ -67,7 +67,7 @@ def random_images(
 
 
 def probabilities(model: tf.keras.Model, images: np.ndarray) -> np.ndarray:
-  """Returns the softmax of the logits, by NumPy."""
+  """The softmax of the logits, by NumPy."""
   logits = model(images.astype(np.float32), training=False).numpy()
   powers = np.exp(logits - logits.max(axis=1, keepdims=True))
   return powers / powers.sum(axis=1, keepdims=True)

@@ -44,7 +44,7 @@ def _predict(content, images):
 
 
 def _operations(content):
-  """Returns the analysis of a model by TFLite, which names operations."""
+  """TFLite's analysis of a model, which names operations."""
   output = io.StringIO()
   with contextlib.redirect_stdout(output):
     tf.lite.experimental.Analyzer.analyze(model_content=content)
@@ -69,7 +69,7 @@ class TFLiteTest(parameterized.TestCase):
       for precision in tflite.Precision
     }
 
-  # The mantissas have 24, 11 and, of all that there is, 8 bits.
+  # The mantissas have 24 and 11 bits; quantized values have 8 bits in all.
   @parameterized.parameters(
     (tflite.Precision.FLOAT32, 1e-5),
     (tflite.Precision.FLOAT16, 5e-3),
@@ -99,7 +99,7 @@ class TFLiteTest(parameterized.TestCase):
     np.testing.assert_allclose(
       _predict(content, images), expected, atol=tolerance
     )
-    # No constant output passes.
+    # A constant output would fail.
     self.assertGreater(np.ptp(expected[:, 0]), 0.5)
     operations = _operations(content)
     self.assertIn('CONV_2D', operations)
@@ -119,7 +119,7 @@ class TFLiteTest(parameterized.TestCase):
     )
     (details,) = _interpret(content).get_input_details()
     self.assertEqual(details['quantization'], (1.0, 0))
-    # The caller's images are as they were.
+    # The caller's images are unchanged.
     self.assertEqual(calibration.min(), 50)
 
   @parameterized.parameters(*tflite.Precision)

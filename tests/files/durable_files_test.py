@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of files that are complete or absent, and of arrays in them."""
+"""Tests of files that are complete or absent, and of their arrays."""
 
 import collections
 import os
@@ -64,7 +64,7 @@ class DurableFilesTest(absltest.TestCase):
     folder.mkdir(parents=True)
     link = self.path.parent / 'link'
     link.symlink_to(folder)
-    # As an earlier version of this project left it.
+    # A file as an earlier version of this project left it.
     folder.with_name('folder.replaced').symlink_to(self.path.parent)
     for name in ('first', 'second'):
       with durable_files.replacing_folder(link) as new:

@@ -25,7 +25,7 @@ def _evidence(logits, alpha):
 class EvidenceTest(absltest.TestCase):
   def test_is_exact_if_classes_are_certain(self):
     alpha, labels = np.array([0.5, 1.0, 1.5]), [0, 0, 1, 0]
-    # One label after the other, as Polya's urn draws them.
+    # Labels are drawn one after another, by Polya's urn.
     urn, expected = alpha.copy(), 0.0
     for label in labels:
       expected += math.log(urn[label] / urn.sum())

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the pass over clients that sums their evidence."""
+"""Tests of the pass that sums the evidence of all clients."""
 
 import collections
 
@@ -16,7 +16,7 @@ from tff_semifl.models import functional
 
 
 def _chunks(client, *images):
-  """A dataset of `pipelines.client_type`, a chunk for each array."""
+  """A dataset of `pipelines.client_type`, with a chunk for each array."""
   spec = collections.OrderedDict(
     client_id=tf.TensorSpec([], tf.int32),
     image=tf.TensorSpec([None, 4], tf.float32),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the shift of a site's images against those of clients."""
+"""Tests of the shift of a site's images relative to clients' images."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -19,13 +19,13 @@ _MEAN = np.array([0.5, 0.3, 0.2], np.float32)
 def _draw_clients(
   strength, num_clients=60, num_images=40, temperature=1.0, seed=0
 ):
-  """Logits under shares `_MEAN` and labels of clients' images."""
+  """Draws logits under the shares `_MEAN`, and labels, of clients' images."""
   rng = np.random.default_rng(seed)
   clients = []
   for _ in range(num_clients):
     shares = rng.dirichlet(strength * _MEAN) if strength else _MEAN
     labels = rng.choice(3, num_images, p=shares)
-    # log p(x | c) of normal distributions of variance 1 with means 2 e_c.
+    # log p(x | c) of normal distributions with variance 1 and means 2 e_c.
     x = 2 * np.eye(3)[labels] + rng.normal(size=[num_images, 3])
     logits = 2 * x + np.log(_MEAN)
     clients.append(((logits * temperature).astype(np.float32), labels))

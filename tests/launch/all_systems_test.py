@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that every system runs, resumes, exports, in both local runtimes."""
+"""Tests that every system runs, resumes and exports, in both local runtimes."""
 
 import dataclasses
 from unittest import mock
@@ -24,14 +24,14 @@ from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import system_registry
 from tff_semifl.models import fedmatch_networks
 
-# Little to do, and settings of all systems: each has its own.
+# Small settings of all systems, as far as a system has the setting.
 _SMALL = {
   'num_clients': 10,
   'clients_per_round': 2,
   'clients_per_step': 2,
   'client_epochs': 0.2,
   'server_epochs': 0.5,
-  # The untrained model is sure enough, so that clients train.
+  # Confidences of the untrained model are above, so that clients train.
   'confidence_threshold': 0.12,
   'total_rounds': 2,
   'total_epochs': 3,
@@ -49,15 +49,16 @@ _SMALL = {
   'tensorboard': False,
 }
 _OTHERS = {
-  # These systems train only one model.
+  # These systems train a single kind of model.
   'fedmatch': {'model': 'fedmatch_resnet'},
   'fedmatch_as_in_semifl': {
     'model': 'decomposed_wide_resnet',
     'model_width': 1,
   },
-  # Few steps of large batches: rounding would separate the runtimes in 140.
+  # Few steps of large batches: after 140 steps, rounding would separate the
+  # runtimes.
   'fedsgd_fixmatch_as_in_semifl': {'client_batch_size': 50},
-  # One part of each kind; flfl tests others.
+  # One part of each kind; flfl tests the others.
   'composed_semifl': {
     'selection': 'class_adaptive',
     'alignment': 'distribution',
@@ -69,7 +70,7 @@ _OTHERS = {
     'regularizer': 'sharpness_aware',
   },
 }
-# `client_priors` has a fixed number of rounds, and tests of its own.
+# `client_priors` has a fixed number of rounds, and its own tests.
 _SYSTEMS = sorted(system_registry.SYSTEMS.keys() - {'client_priors'})
 
 
@@ -80,7 +81,7 @@ def _num_participating(system):
 
 
 def _watch_export(*, is_done=False):
-  """Returns a mock of the export, which takes as long as training."""
+  """A mock of the export, which takes as long as training."""
   export = running.saved_model.export_saved_model
   return mock.patch.object(
     running.saved_model, 'export_saved_model', wraps=export if is_done else None
@@ -106,7 +107,7 @@ class AllSystemsTest(parameterized.TestCase):
     cls.enterClassContext(simulation_test_case.without_grappler())
 
   def _command(self, system_name, **changes):
-    """Returns a small experiment in a new folder."""
+    """A small experiment in a new folder."""
     values = _SMALL | _OTHERS.get(system_name, {})
     values |= {'output_dir': self.create_tempdir().full_path} | changes
     return settings.change_present(commands.create(system_name, {}), values)
@@ -129,7 +130,7 @@ class AllSystemsTest(parameterized.TestCase):
     with _with_fewer_channels():
       experiment = command.create_experiment()
     system = experiment.settings.system
-    # One context for both runs, so that the second compiles nothing.
+    # One context for both runs, so that the second run compiles nothing.
     with command.context():
       with _watch_export(is_done=True) as export:
         folder = self._run(command, experiment)
@@ -140,7 +141,7 @@ class AllSystemsTest(parameterized.TestCase):
         before = saved_run.read(folder)
         (folder / 'checkpoints' / 'program_state_2.npz').unlink()
         self.assertEqual(self._rows(self._run(command, experiment)), rows)
-        # The weights too, to the last bit, and all else that is kept.
+        # All saved values are equal, including the weights to the last bit.
         self.assertEqual(saved_run.read(folder), before)
 
     self.assertEqual(
@@ -170,7 +171,7 @@ class AllSystemsTest(parameterized.TestCase):
           )
 
   def _check_export(self, export, experiment, folder):
-    """Checks that the exported model is that of the last round."""
+    """Checks that the last round's model is exported."""
     model, class_names, *_ = export.call_args.args
     self.assertEqual(class_names, experiment.task.class_names)
     expected = saved_experiment.read_trained_model(folder)
@@ -198,10 +199,10 @@ class AllSystemsTest(parameterized.TestCase):
     )
 
   def _check_cells(self, system, rows):
-    """Checks which cells of the clients are empty."""
+    """Checks which cells of clients are empty."""
     qualities = ('label_ratio', 'pseudo_accuracy', 'threshold_accuracy')
     for row in rows:
-      # Round 0 is the server's, and there are systems without pseudo-labels.
+      # Round 0 has no clients, and some systems have no pseudo-labels.
       is_measured = system.measures_pseudo_labels and row['round'] != '0'
       for name in (*qualities, 'micro_threshold_accuracy'):
         cell = row[f'client/{name}']
@@ -213,12 +214,12 @@ class AllSystemsTest(parameterized.TestCase):
       for row in rows[1:]:
         diversity = float(row['client/weight_diversity'] or 'nan')
         relative = float(row['client/relative_weight_diversity'] or 'nan')
-        # Of two clients the diversity is at least one half.
+        # The diversity of two clients is at least one half.
         self.assertFalse(diversity < 0.4999)
         np.testing.assert_allclose(relative, 2 * diversity, rtol=1e-5)
 
   def test_program_says_which_systems_there_are(self):
-    # Without a name the list is printed as an error.
+    # Without a name, the list is printed as an error.
     told = programs.run_module('launch.train')
     self.assertEqual(told.returncode, 1)
     for name in _SYSTEMS:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that bad flags give one line that names the flag and the remedy."""
+"""Tests that a bad flag gives one line, with the flag and the remedy."""
 
 import pathlib
 from unittest import mock
@@ -110,7 +110,7 @@ class BadInputTest(parameterized.TestCase):
       '--total_rounds=1',
       '--experiment_name=mine',
       f'--output_dir={folder}',
-      # Enough for flags and metrics, not for a model.
+      # Enough for flags and metrics, but not for a model.
       max_file_size=20_000,
     )
     self.assertEqual(completed.returncode, 1)

@@ -26,7 +26,7 @@ _COLORS = {'red': (200, 20, 20), 'green': (20, 200, 20), 'blue': (20, 20, 200)}
 
 
 def _write(file, color, generator):
-  """Writes an image of about one color."""
+  """Writes an image with noise around a color."""
   file.parent.mkdir(parents=True, exist_ok=True)
   level = np.array(_COLORS[color]) + generator.integers(-15, 16, 3)
   PIL.Image.fromarray(np.full([8, 6, 3], level, np.uint8)).save(file)

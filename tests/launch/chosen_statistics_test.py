@@ -3,7 +3,8 @@
 
 """Tests of the images, batches and steps that settings choose.
 
-`batch_norm_statistics_test` has the numbers that images and batches give.
+The numbers computed from images and batches are in
+`batch_norm_statistics_test`.
 """
 
 from unittest import mock
@@ -47,7 +48,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
       return settings.change(small, changes).create_experiment()
 
   @parameterized.parameters(
-    # D.1 and D8: in the batches of training, or of 250 where clients label.
+    # In the batches of training, or in batches of 250 if clients label.
     ('labels_alone', 20, {'num_labeled': 500}),
     ('labels_alone', 300, {'num_labeled': 500, 'server_batch_size': 300}),
     ('semifl', 250, {'num_labeled': 500}),
@@ -68,7 +69,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     else:
       expected = _class_by_class(experiment.data)
     np.testing.assert_array_equal(images, expected)
-    # Clients label by them.
+    # Clients label by these statistics.
     self.assertEqual(experiment.statistics.for_clients, system_name == 'semifl')
 
   @parameterized.parameters(
@@ -85,7 +86,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
 
 class PooledStatisticsTest(parameterized.TestCase):
   def _create(self, **changes):
-    """Returns an experiment with digits, but without a process."""
+    """Creates an experiment with digits, but without a process."""
     values = {
       **small_digits.SETTINGS,
       'num_clients': 10,
@@ -98,7 +99,7 @@ class PooledStatisticsTest(parameterized.TestCase):
 
   @parameterized.parameters((0.001, 1), (0.5, 7), (1, 14), (1.5, 28), (0, 0))
   def test_steps_of_shares_of_an_epoch(self, num_epochs, num_steps):
-    """A.10: 138 images make 14 batches of ten."""
+    """138 images make 14 batches of ten."""
     self.assertEqual(
       training_settings.count_epoch_steps(138, 10, num_epochs), num_steps
     )
@@ -116,13 +117,13 @@ class PooledStatisticsTest(parameterized.TestCase):
       self._create(**others, **{name: value})
 
   def test_pooled_statistics_are_of_the_labeled_class_by_class(self):
-    """D10: then all other images, also those without a client."""
+    """Pooled statistics use the labeled images by class, then all others."""
     experiment = self._create(batch_norm_statistics='pooled', num_clients=7)
     data = experiment.data
     chunks = experiment.statistics.data
     labeled, others = chunks.as_numpy_iterator()
     np.testing.assert_array_equal(others, data.unlabeled.images)
-    # 1,387 unlabeled images do not go into seven.
+    # 1,387 unlabeled images cannot be divided by seven.
     self.assertGreater(len(others), sum(map(len, data.shares)))
     np.testing.assert_array_equal(labeled, _class_by_class(data))
 

@@ -44,7 +44,7 @@ class ComputeFeaturesTest(absltest.TestCase):
     self.assertEqual(lines[-1], f'file: {self._output}')
     data, class_names = feature_files.read(self._output)
     self.assertEqual(class_names, ('cat', 'dog'))
-    # The network's features are the means of channels, of images of one level.
+    # The features are the means of channels, of images with one level.
     for name in ('server/cat', 'server/dog', 'test/dog'):
       self.assertTrue((tree / name).exists())
     self.assertEqual(data.train.images.shape, (4, 3))

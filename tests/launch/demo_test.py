@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that the demonstration trains, and of its output."""
+"""Tests of the demo: training and output."""
 
 import pathlib
 import re
@@ -44,7 +44,7 @@ class DemoTest(absltest.TestCase):
     self.assertEqual(report, f'{self.folder}/report.html')
     content = pathlib.Path(report).read_text()
     self.assertIn('2 runs', content)
-    # The second run finds both complete.
+    # The second run finds both runs complete.
     second = self._run()
     self.assertEqual(second.stdout, first.stdout)
     self.assertEqual(second.stderr.count('nothing to train'), 2)

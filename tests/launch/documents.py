@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The blocks of code in documents, and the commands that a shell makes of them.
+"""Code blocks in documents, and the commands in shell blocks.
 
-As a program, it runs a program of this project in the folder that the variable
-`RUN_IN` names:
+As a program, this module runs a program of this project in the folder that the
+variable `RUN_IN` names:
 
   python -m tests.launch.documents launch.train semifl --num_labeled=50
 """
@@ -46,8 +46,8 @@ class Block(NamedTuple):
 
   Attributes:
     path: The document, relative to the repository's root.
-    line: Where the block begins.
-    code: What is in it.
+    line: The line where the block begins.
+    code: The content.
   """
 
   path: str
@@ -56,17 +56,17 @@ class Block(NamedTuple):
 
   @property
   def is_shell(self) -> bool:
-    """Whether its first line that is no comment is for a shell."""
+    """Whether the first line that is not a comment is for a shell."""
     return bool(_SHELL.match(re.sub(r'^#.*\n', '', self.code)))
 
   @property
   def is_python(self) -> bool:
-    """Whether it is Python."""
+    """Whether the block is Python."""
     return not self.is_shell and bool(_PYTHON.search(self.code))
 
 
 def find_blocks(root: pathlib.Path) -> list[Block]:
-  """The blocks and commands of documents, and of the help of programs."""
+  """The blocks and commands of documents, and of programs' help."""
   blocks = []
   for path in (
     root / 'README.md',
@@ -78,7 +78,7 @@ def find_blocks(root: pathlib.Path) -> list[Block]:
   ):
     text = path.read_text()
     if path.suffix == '.py':
-      # The help of a program is indented by two.
+      # The help of a program is indented by two spaces.
       text = ast.get_docstring(ast.parse(text)) or ''
       text = re.sub('^  ', '    ', f'{text}\n', flags=re.MULTILINE)
     for match in sorted(
@@ -100,13 +100,13 @@ def find_blocks(root: pathlib.Path) -> list[Block]:
 
 
 def find_commands(block: Block, folder: pathlib.Path) -> list[list[str]]:
-  """The commands of a block for a shell, as lists of arguments.
+  """The commands of a shell block, as lists of arguments.
 
-  Bash runs the block with programs that write down how they are called.
+  Bash runs the block with replaced programs, which only record their arguments.
 
   Args:
     block: The block.
-    folder: The folder in which a reader would be.
+    folder: The folder of the reader.
 
   Raises:
     ValueError: If the block ends with an error, such as an unset variable.
@@ -144,7 +144,7 @@ def parse(
   takes: Callable[[str], bool] | None = None,
   **_: object,
 ) -> tuple[Any, list[str]]:
-  """Reads the command line as `program.run` does, and does not run `main`."""
+  """Reads the command line as `program.run` does, without running `main`."""
   del main
   if isinstance(create, settings.Settings):
     create = functools.partial(settings.change, create)

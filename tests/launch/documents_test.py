@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands of documents have flags that exist; those that can be run are run.
+"""Tests that commands in documents have existing flags, and that they run.
 
-The first test reads the flags of all commands, in the help of programs, too,
-and those of sweeps for each run. The slow ones run commands and Python of all
-pages but those of results, with a small model, few images and two rounds.
+The first test reads the flags of all commands, also in the help of programs,
+and of each run of a sweep. The slow tests run commands and Python of all pages
+except results, with a small model, few images and two rounds.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ from tff_semifl.cli import commands
 from tff_semifl.cli import program
 
 _ROOT = source_tree.PROJECT_ROOT
-# What readers put in place of words that stand for something of their own.
+# Replacements of placeholders in commands.
 _STAND_FOR = {
   'SYSTEM': 'semifl',
   'ROW': 'semifl',
@@ -57,7 +57,7 @@ _MODULES = {
   'my_package/my_models.py': 'from tests.small_digits import'
   ' create_small_model as create\n',
 }
-# Why a command is not run.
+# Reasons why a command is not run.
 _NOT_RUN = {
   r'^(?!launch\.)|^launch\.show_settings': 'is tested elsewhere',
   r'cifar10|svhn': 'the images have to be downloaded',
@@ -75,7 +75,7 @@ _SMALL = {
 
 
 def _fill_in(block):
-  """Puts something in place of words that stand for it."""
+  """Replaces placeholders in a block."""
   code = block.code
   for word, value in _STAND_FOR.items():
     code = re.sub(rf'(?<![A-Z_]){re.escape(word)}(?![A-Z])', value, code)
@@ -83,7 +83,7 @@ def _fill_in(block):
 
 
 def _find_module(arguments):
-  """Returns the module and what it is given; None for other programs."""
+  """The module of a command and its arguments; None for other programs."""
   if arguments[0] == 'tff-semifl':
     return [f'launch.{arguments[1]}', *arguments[2:]]
   if arguments[:2] == ['python', '-m']:
@@ -92,7 +92,7 @@ def _find_module(arguments):
 
 
 def _write_modules(folder):
-  """Writes the modules that documents take to be a reader's own."""
+  """Writes the modules that documents treat as the reader's own."""
   methods = [
     block.code
     for block in documents.find_blocks(_ROOT)
@@ -113,7 +113,7 @@ def _write_modules(folder):
 
 
 def _make_small(system, given):
-  """Returns flags that make a program of a page train for seconds."""
+  """Flags with which a program of a page trains for seconds."""
   text = ' '.join(given)
   small = []
   names = settings.as_dict(commands.create(system, {}))
@@ -134,7 +134,7 @@ def _make_small(system, given):
 
 
 def _take_flags_of_benchmarks():
-  """Removes absl's flags of benchmarks, and returns these by name."""
+  """Removes absl's flags of benchmarks, and returns these flags by name."""
   found = {
     flag.name: flag
     for module, of_module in flags.FLAGS.flags_by_module_dict().items()
@@ -155,7 +155,7 @@ class DocumentsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._folder = pathlib.Path(self.create_tempdir().full_path)
-    # What commands read.
+    # The files that commands read.
     shutil.copytree(
       _ROOT / 'launch/flagfiles', self._folder / 'launch/flagfiles'
     )
@@ -171,7 +171,7 @@ class DocumentsTest(absltest.TestCase):
     )
 
   def _commands(self):
-    """Yields blocks and commands of programs of this project."""
+    """Yields blocks and commands of this project's programs."""
     for block in documents.find_blocks(_ROOT):
       if block.is_shell:
         for each in documents.find_commands(_fill_in(block), self._folder):
@@ -181,7 +181,7 @@ class DocumentsTest(absltest.TestCase):
     self.enter_context(
       mock.patch.object(sys, 'path', [str(self._folder), *sys.path])
     )
-    # Two benchmarks may have a flag of the same name, also in other tests.
+    # Two benchmarks may have a flag with the same name, also in other tests.
     self.addCleanup(_give_flags_back, _take_flags_of_benchmarks())
     targets = re.findall(r'(?m)^([a-z-]+):', (_ROOT / 'Makefile').read_text())
     seen = set()
@@ -200,7 +200,7 @@ class DocumentsTest(absltest.TestCase):
     self.assertGreater(len(seen), 50)
 
   def _check_flags(self, module, *given):
-    """Parses flags, settings or absl's, as the program does."""
+    """Parses flags of settings or of absl, as the program does."""
     path = _ROOT / f'{module.replace(".", "/")}.py'
     parsed = []
     with (
@@ -228,7 +228,7 @@ class DocumentsTest(absltest.TestCase):
         sweep.main(settings.change(chosen, {'print_commands': True}), passed_on)
 
   def _write_files(self):
-    """Writes images, features and runs that documents take to be there."""
+    """Writes images, features and runs that documents assume to exist."""
     digits = datasets.load_digits()
     places = {
       'photos/server': range(100),
@@ -259,7 +259,7 @@ class DocumentsTest(absltest.TestCase):
     completed = self._run(
       *('tests.launch.documents', 'launch.train', 'semifl'),
       *_make_small('semifl', []),
-      # Accurate enough for a temperature.
+      # So accurate that a temperature can be fitted.
       *('--num_labeled=200', '--num_validation=100', '--total_rounds=9'),
       *('--learning_rate=0.1', '--experiment_name=mine'),
       RUN_IN=str(self._folder),
@@ -279,7 +279,7 @@ class DocumentsTest(absltest.TestCase):
     for block, arguments in self._commands():
       command = _find_module(arguments)
       is_page = block.path.endswith('.md') and 'results/' not in block.path
-      # A program without flags is a name in a sentence.
+      # A program without flags is only mentioned in a sentence.
       if not is_page or not command or not command[1:]:
         continue
       text = ' '.join(command)
@@ -300,7 +300,7 @@ class DocumentsTest(absltest.TestCase):
           RUN_IN=str(self._folder),
         )
         self.assertEqual(completed.returncode, 0, completed.stderr)
-      # Readers of another page have none yet.
+      # Readers of other pages have no such images yet.
       (self._folder / 'results/predictions.csv').unlink(missing_ok=True)
       # Readers sort these images.
       shutil.rmtree(self._folder / 'photos/to_sort', ignore_errors=True)
@@ -312,14 +312,14 @@ class DocumentsTest(absltest.TestCase):
     self._write_files()
     names = []
     for block in documents.find_blocks(_ROOT):
-      # Parts of a program; the others have tests of their own.
+      # Fragments of a program; the other blocks have their own tests.
       is_part = '...' in block.code or block.code.startswith('#')
       if not block.is_python or is_part or '>>>' in block.code:
         continue
       code = re.sub(r'total_rounds=\d+', 'total_rounds=2', _fill_in(block).code)
       names.append(f'program_{len(names)}')
       (self._folder / f'{names[-1]}.py').write_text(code)
-      # Programs with the same default name of an experiment would meet.
+      # Programs with the same default experiment name would share a folder.
       folder = self._folder / f'of_{names[-1]}'
       folder.mkdir()
       with self.subTest(f'{block.path}:{block.line}'):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of measuring an exported model on images."""
+"""Tests of the program that measures an exported model on images."""
 
 import json
 import math
@@ -31,7 +31,7 @@ class EvaluateTest(parameterized.TestCase):
     self._folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _evaluate(self, model='saved_model', **values):
-    """Returns what the program prints."""
+    """The output of the program."""
     values = {
       'exported_model': self._models.get(model, model),
       **values,
@@ -44,7 +44,7 @@ class EvaluateTest(parameterized.TestCase):
     for name, level, size in (
       ('cat/a.png', 45, (16, 16)),
       ('cat/b.png', 165, (16, 16)),
-      # One level, so that the size does not matter.
+      # Images of one level, so that the size does not matter.
       ('cat/c.png', 105, (40, 9)),
       ('dog/a.jpg', 185, (16, 16)),
     ):
@@ -58,7 +58,7 @@ class EvaluateTest(parameterized.TestCase):
       * (1 - probability(105))
       * probability(185)
     )
-    # `scores_test` has the numbers; Wilson's interval of 3 of 4 is 30.1% to
+    # `scores_test` tests the numbers; Wilson's interval of 3 of 4 is 30.1% to
     # 95.4%.
     self.assertContainsSubset(
       [
@@ -69,7 +69,7 @@ class EvaluateTest(parameterized.TestCase):
       ],
       printed,
     )
-    # Two of three cats, and the dog; of two dogs one is.
+    # Two of three cats and the dog are correct; of two dogs, one is.
     self.assertStartsWith(printed[-3], f'balanced accuracy: {5 / 6:.3f} (')
     self.assertStartsWith(printed[-2], f'macro-F1: {(4 / 5 + 2 / 3) / 2:.3f} (')
     results = json.loads(json_file.read_text())

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of exporting a trained model, and of using it elsewhere."""
+"""Tests of exporting a trained model, and of using the export elsewhere."""
 
 import contextlib
 import io
@@ -27,7 +27,7 @@ from tff_semifl import settings
 from tff_semifl.cli import program
 from tff_semifl.export import exported_model
 
-# A model of one's own has no width.
+# A user's model has no width.
 _SMALL_MODEL = {'model': small_digits.SETTINGS['model'], 'model_width': None}
 
 
@@ -38,7 +38,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     self._experiment = self._folder / 'mine'
 
   def _export(self, **values):
-    """Returns what the program prints."""
+    """The output of the program."""
     lines = programs.run(
       export_saved_model.main,
       export_saved_model.Export(),
@@ -98,7 +98,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     self._assert_exported(model, export)
     self.assertIn(reason, (export / 'README.md').read_text())
 
-    # The data are at another place.
+    # The data have moved.
     data_dir = self.create_tempdir().full_path
     self._assert_refused(f'--data_dir={data_dir}: .*not in', data_dir=data_dir)
     data = tfds_files.random_cifar10(200, seed=1)

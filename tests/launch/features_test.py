@@ -55,7 +55,7 @@ class FeaturesTest(absltest.TestCase):
       programs.run(main, create, **values)
 
   def _data(self, **values):
-    """Returns settings of data, filled in."""
+    """Settings of data, with dependent defaults filled in."""
     return commands.create_data(
       {'task': 'features', 'features_file': str(self._file)} | values
     )

@@ -53,10 +53,10 @@ class FlagsTest(absltest.TestCase):
     # Flags of Ray.
     others |= {'head', 'num-cpus', 'object-store-memory'}
     others |= {'entrypoint-num-cpus', 'entrypoint-num-gpus', 'no-wait'}
-    # Settings of models and tasks that are not of this package.
+    # Settings of models and tasks outside of this package.
     others |= {'split_seed'}
     documents = {_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')}
-    # Flags that are gone.
+    # Removed flags, which old documents name.
     documents.remove(_ROOT / 'docs/history.md')
     self.assertGreater(len(documents), 1)
     for document in documents:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests on GPUs, where there are some."""
+"""Tests on GPUs, if any."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -24,7 +24,7 @@ _GPUS = [device.name for device in tf.config.list_logical_devices('GPU')]
 @absltest.skipUnless(_GPUS, 'TensorFlow finds no GPU on this machine.')
 class GpuTest(parameterized.TestCase):
   def _run(self, federation, devices):
-    """Returns the weights after a round, and the memory of the first GPU."""
+    """The weights after a round, and the memory of the first GPU."""
     tf.config.experimental.reset_memory_stats(_GPUS[0].removeprefix('/device:'))
     with runtime.simulation_context(devices=devices):
       state = federation.process.next(
@@ -48,9 +48,9 @@ class GpuTest(parameterized.TestCase):
     ):
       step = np.linalg.norm(others - start)
       self.assertGreater(step, 0)
-      # Other kernels add up in another order; rounding grows from step to step.
+      # Other kernels add up in another order; rounding errors grow with steps.
       self.assertLess(np.linalg.norm(weights - others), 0.05 * step)
-    # The GPU was used: activations of a batch take more than a megabyte.
+    # The GPU was used: the activations of a batch take more than a megabyte.
     self.assertGreater(memory - memory_before, 1e6)
 
 

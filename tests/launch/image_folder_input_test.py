@@ -23,7 +23,7 @@ class ImageFolderInputTest(parameterized.TestCase):
     self._images = image_tree.write_tree(folder / 'photos')
 
   def _parse(self, **values):
-    """Returns the command of flags; leaves out those that are None."""
+    """The command with these flags, except flags that are None."""
     values = {'task': 'image_folder', 'image_dir': self._images} | values
     return commands.parse(
       'semifl',
@@ -36,14 +36,14 @@ class ImageFolderInputTest(parameterized.TestCase):
   def _assert_refused(self, message, **values):
     with self.assertRaises((ValueError, command_line.UsageError)) as raised:
       self._create_task(**values)
-    # An error of the command line is one line.
+    # Errors of the command line have one line.
     line = program.describe(raised.exception) or str(raised.exception)
     self.assertRegex(line, message)
     self.assertNotIn('\n', line)
 
   @parameterized.parameters(
     ('num_labeled', 4),
-    # The default value is refused, too.
+    # The default value is rejected, too.
     ('partition', 'iid'),
     ('skew', 0.4),
   )

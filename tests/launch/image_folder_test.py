@@ -29,7 +29,7 @@ class ImageFolderTest(absltest.TestCase):
     self._images = image_tree.write_tree(self._folder / 'photos')
 
   def _command(self, **values):
-    """Returns the command that flags of these values make."""
+    """The command with these flags."""
     return commands.create(
       'semifl',
       {'task': 'image_folder', 'image_dir': str(self._images)} | values,
@@ -43,7 +43,7 @@ class ImageFolderTest(absltest.TestCase):
       f'--image_dir={images}',
       '--client_epochs=1',
       '--server_epochs=1',
-      # With two classes no confidence is lower.
+      # With two classes, no confidence is below 0.5.
       '--confidence_threshold=0.5',
       '--total_rounds=2',
       f'--model={small_digits.SETTINGS["model"]}',
@@ -83,7 +83,7 @@ class ImageFolderTest(absltest.TestCase):
     }
     self.assertEqual({**hparams['flags'], **filled}, hparams['flags'])
     self.assertNotIn('partition', hparams['flags'])
-    # The same images at another place.
+    # The same images in another folder.
     moved = self._folder / 'moved' / 'photos'
     moved.parent.mkdir()
     shutil.move(self._images, moved)
@@ -152,7 +152,7 @@ class ImageFolderTest(absltest.TestCase):
       self.assertNotEqual(each, sorted(each))
     self.assertEqual(levels[0], levels[1])
     self.assertNotEqual(levels[0], levels[2])
-    # Labels went with their images.
+    # Labels are moved with their images.
     np.testing.assert_array_equal(
       found[0].labeled.labels, np.array(levels[0]) == 153
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that results do not depend on where images are kept."""
+"""Tests that results are the same for images in memory and on disk."""
 
 import pathlib
 from unittest import mock
@@ -25,7 +25,7 @@ _SETTINGS = {
   'total_rounds': 2,
   'client_epochs': 1,
   'server_epochs': 1,
-  # With two classes no confidence is lower.
+  # With two classes, no confidence is below 0.5.
   'confidence_threshold': 0.5,
   # These statistics read the images of all clients.
   'batch_norm_statistics': 'pooled',
@@ -41,7 +41,7 @@ class ImagesOnDiskTest(absltest.TestCase):
       pathlib.Path(self.create_tempdir().full_path, 'photos')
     )
     self.enter_context(small_digits.without_rand_augment())
-    # The process does not depend on where images are.
+    # The process does not depend on the place of images.
     self.enter_context(small_systems.building_once('semifl'))
 
   def _enter_context(self, kind):
@@ -50,7 +50,7 @@ class ImagesOnDiskTest(absltest.TestCase):
     self.enter_context(command.context())
 
   def _run(self, folder, most_gib):
-    """Trains, and returns the experiment and its results."""
+    """Trains; returns the experiment and its results."""
     self.enter_context(
       mock.patch.object(loaded_task, 'MAX_GIB_IN_MEMORY', most_gib)
     )

@@ -24,7 +24,7 @@ _ROOT = pathlib.Path(__file__).parents[2]
 
 
 def _read_terminal(terminal):
-  """Returns a program's output in its terminal until the program ends."""
+  """Reads a program's output in its terminal, until the program ends."""
   text = b''
   while True:
     try:
@@ -39,8 +39,8 @@ class ObservingTest(absltest.TestCase):
     super().setUp()
     self._folder = self.create_tempdir().full_path
     self._experiment = pathlib.Path(self._folder, 'small')
-    # TensorFlow is as quiet as the program has it: libraries that are imported
-    # here have another opinion.
+    # TensorFlow must log as little as in the program, although libraries that
+    # are imported here change this.
     self._environment = dict(os.environ)
     self._environment.pop('TF_CPP_MIN_LOG_LEVEL', None)
 
@@ -77,7 +77,7 @@ class ObservingTest(absltest.TestCase):
     os.close(program_end)
     text = _read_terminal(terminal)
     self.assertEqual(process.wait(100), 0, text)
-    # The terminal makes two characters of each end of a line.
+    # The terminal makes two characters of each line break.
     [fact, left_out, line, nothing] = text.split('\r\n')
     self.assertIn('over 360 images', fact)
     self.assertIn('have no client', left_out)

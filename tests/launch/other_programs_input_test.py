@@ -18,8 +18,8 @@ class OtherProgramsInputTest(parameterized.TestCase):
     completed = programs.run_module(f'launch.{name}', '--help')
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertEqual(completed.stderr, '')
-    # Its first line says what the program does, and examples have a backslash
-    # where a line continues in the next.
+    # The first line of help describes the program, and examples contain
+    # backslashes at the ends of continued lines.
     self.assertIn(main.summarize(name).removesuffix('.'), completed.stdout)
     text = completed.stdout.partition('\n\n--')[0]
     self.assertNotRegex(text, r'launch.*\S {3,}\S')

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of systems, tasks and models that are not of this repository."""
+"""Tests of users' systems, tasks and models."""
 
 import json
 import pathlib

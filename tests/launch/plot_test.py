@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the program that draws how experiments went."""
+"""Tests of the program that plots learning curves."""
 
 import pathlib
 
@@ -34,7 +34,7 @@ class PlotTest(parameterized.TestCase):
     return [str(self.folder / name) for name in names]
 
   def _plot(self, **flag_values):
-    """Runs the program and returns the files that it names."""
+    """Runs the program, and returns the files that it names."""
     values = {
       'experiments': self._folders('semifl', 'alone'),
       'output_file': self._folders('curves.svg'),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of predicting the classes of images."""
+"""Tests of the program that predicts the classes of images."""
 
 import csv
 import pathlib
@@ -40,7 +40,7 @@ class PredictTest(parameterized.TestCase):
       image_tree.write_image(self._photos / name, level, size=size)
 
   def _predict(self, model='saved_model', **values):
-    """Returns what the program prints."""
+    """The output of the program."""
     values = {
       'exported_model': self._models.get(model, model),
       'images': self._photos,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of --preset, of presets that documents claim, and of old flagfiles."""
+"""Tests of --preset, of presets named in documents, and of old flagfiles."""
 
 import pathlib
 import re
@@ -26,7 +26,7 @@ def _parse(system_name, *arguments):
   return settings.as_dict(commands.parse(system_name, arguments))
 
 
-# A kind of place, and labels of such places.
+# A kind of place, and the labels of such places.
 _LABEL = r'(?:[A-Z]\.)?\d+'
 _PLACES = re.compile(
   rf'\b(Table|Figure|appendix)s? ({_LABEL}(?:(?:, | to ){_LABEL})*)'
@@ -34,7 +34,7 @@ _PLACES = re.compile(
 
 
 def _parse_places(text):
-  """Returns the places that a text names: {'Figure B.1', 'Table C.1'}."""
+  """The places that a text names: {'Figure B.1', 'Table C.1'}."""
   places = set()
   for kind, labels in _PLACES.findall(text):
     for label in labels.split(', '):
@@ -64,7 +64,7 @@ class PresetsTest(parameterized.TestCase):
   @parameterized.parameters(
     (['--seed', '3', '--model_depth=10', '--preset', _NAME],),
     (['--preset', _NAME, '--model_depth', '10', '--seed=3'],),
-    # The last counts.
+    # The last flag counts.
     (['--preset=none', f'--preset={_NAME}', '--seed=3', '--model_depth=10'],),
   )
   def test_flags_win_wherever_they_stand(self, arguments):
@@ -99,7 +99,7 @@ _PAGE = _ROOT / 'docs' / 'reproducing.md'
 
 
 def _read_claims():
-  """Returns the tables and figures that the page names, by system."""
+  """The tables and figures that the page names, by system."""
   claims = {}
   for line in _PAGE.read_text().splitlines():
     cells = [cell.strip() for cell in line.strip('|').split('|')]
@@ -111,12 +111,12 @@ def _read_claims():
 
 
 def _read_presets():
-  """Returns the tables and figures that presets name, by system."""
+  """The tables and figures that presets name, by system."""
   found = {name: set() for name in system_registry.SYSTEMS}
   for name in table.names():
     preset = table.load(name)
     what, _, where = preset.cell.rpartition('; ')
-    # The demonstration is of no paper.
+    # The demo belongs to no paper.
     if what:
       places = _parse_places(where)
       assert places, name
@@ -133,10 +133,10 @@ _FOLDER = _ROOT / 'launch' / 'flagfiles' / 'results'
 
 
 def _find_systems(path):
-  """Returns the systems of a flagfile, by docs/results."""
+  """The systems of a flagfile, by docs/results."""
   if path.parent == _FOLDER:
     return ['semifl', 'batch_label_semifl']
-  # A file's name begins with that of its system.
+  # The name of a file begins with the name of its system.
   names = [
     name for name in system_registry.SYSTEMS if path.stem.startswith(name)
   ]

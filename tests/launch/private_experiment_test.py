@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of private experiments before anything is trained."""
+"""Tests of private experiments before training."""
 
 import json
 import pathlib
@@ -39,7 +39,7 @@ class PrivateExperimentTest(parameterized.TestCase):
     self._file = self._folder / 'privacy.key'
 
   def _command(self, **values):
-    """Returns the command of a small experiment."""
+    """The command of a small experiment."""
     return commands.create(
       'semifl',
       {
@@ -53,7 +53,7 @@ class PrivateExperimentTest(parameterized.TestCase):
     )
 
   def _create(self, **values):
-    """Returns an experiment without model and process, which take long."""
+    """Creates an experiment without model and process, which take long."""
     with (
       mock.patch.object(models.WideResNet, 'create'),
       small_systems.without_computations(),
@@ -70,7 +70,7 @@ class PrivateExperimentTest(parameterized.TestCase):
   )
   def test_seed_says_who_takes_part_unless_it_is_secret(self, values, is_known):
     first, second = (self._create(**values).clients for _ in range(2))
-    # Of 20 clients 5 are chosen in one of 15,504 ways.
+    # There are 15,504 ways to choose 5 of 20 clients.
     rounds = range(1, 6)
     self.assertEqual(
       [set(first.chosen(n)) for n in rounds]

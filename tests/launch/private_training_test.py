@@ -40,7 +40,7 @@ def _arguments(folder, *more):
   return programs.small_training(
     folder,
     '--clients_per_round=4',
-    # The untrained model is sure enough, so that clients train.
+    # Confidences of the untrained model are above, so that clients train.
     '--confidence_threshold=0.12',
     f'--total_rounds={_ROUNDS}',
     *('--aggregator=differential_privacy', '--noise_multiplier=2'),
@@ -71,7 +71,7 @@ def _kill_after_round_1(folder):
 
 
 def _encodings(key):
-  """Returns byte strings that would reveal a key."""
+  """The byte strings that would reveal a key."""
   encodings = []
   for secret in (
     key.secret,
@@ -89,7 +89,7 @@ def _encodings(key):
       secret[::-1],
       secret.hex().encode(),
       secret.hex().upper().encode(),
-      # Without its ends, which depend on neighboring bytes.
+      # Without the ends, which depend on neighboring bytes.
       base64.b64encode(secret)[:-4],
       base64.urlsafe_b64encode(secret)[:-4],
       *(str(number).encode() for number in (*words, *numbers)),
@@ -99,7 +99,7 @@ def _encodings(key):
 
 
 def _contents(folder):
-  """Yields the names and contents of all files, and of files within."""
+  """Yields names and contents of all files, also of files in archives."""
   for path in folder.rglob('*'):
     if path.is_file():
       yield path.name, path.read_bytes()
@@ -110,7 +110,7 @@ def _contents(folder):
 
 
 def _print(program, **values):
-  """Returns the output of a program."""
+  """The output of a program."""
   completed = forked_programs.run(
     f'launch.{program}',
     *(f'--{name}={value}' for name, value in values.items()),
@@ -122,7 +122,7 @@ def _print(program, **values):
 
 @pytest.mark.slow
 class PrivateTrainingTest(absltest.TestCase):
-  """A run that was killed after the first round and resumed."""
+  """Tests with a run that was killed after the first round, and resumed."""
 
   @classmethod
   def setUpClass(cls):
@@ -160,11 +160,11 @@ class PrivateTrainingTest(absltest.TestCase):
     found = {
       name for name, content in files for each in encodings if each in content
     }
-    # The search finds the key where it is.
+    # The search can find the key.
     self.assertEqual(found, {'privacy.key'})
 
   def test_resumed_run_equals_one_that_ran_through_with_the_same_key(self):
-    """To the last bit; and one with a known key claims no privacy."""
+    """A resumed run equals a complete run with a known key, to the last bit."""
     folder = pathlib.Path(self.create_tempdir().full_path)
     known = _run(
       folder, f'--insecure_fixed_privacy_key={self._key.secret.hex()}'
@@ -183,7 +183,7 @@ class PrivateTrainingTest(absltest.TestCase):
 
   def test_says_what_it_cost(self):
     self.assertIn(f'{_HEADLINE}\n', self._resumed.stdout)
-    # Before the first round, too.
+    # Also before the first round.
     before, _, _ = (
       (self._experiment / 'log.txt').read_text().partition('round 0')
     )
@@ -193,7 +193,7 @@ class PrivateTrainingTest(absltest.TestCase):
       self.assertAlmostEqual(float(row['aggregator/epsilon']), epsilon)
 
   def test_model_says_what_it_promises(self):
-    """That of training, and those exported later with a card."""
+    """The statement is in the model of training, and in later exports."""
     later = pathlib.Path(self.create_tempdir().full_path, 'export')
     printed = _print(
       'export_saved_model',

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The memory of other processes, to search for secrets."""
+"""Searches the memory of other processes for secrets."""
 
 from collections.abc import Iterator, Sequence
 import contextlib
@@ -11,14 +11,14 @@ import pathlib
 import numpy as np
 
 _PAGE = os.sysconf('SC_PAGE_SIZE')
-# In an entry of /proc/PID/pagemap: in memory, or in swap space.
+# Bits of an entry of /proc/PID/pagemap: in memory, or in swap space.
 _IS_USED = np.uint64(0b11 << 62)
 # Mappings without written data, and devices.
 _SKIPPED = ('.so', '[vvar', '[vsyscall', '/dev/nvidia')
 
 
 def find(pid: int, patterns: Sequence[bytes]) -> list[bytes]:
-  """Returns those of some patterns that are in the memory of a process."""
+  """The patterns that occur in the memory of a process."""
   found = set()
   for content in _contents(pid):
     found.update(each for each in patterns if each in content)
@@ -26,7 +26,7 @@ def find(pid: int, patterns: Sequence[bytes]) -> list[bytes]:
 
 
 def find_shared(pid: int, patterns: Sequence[bytes]) -> list[bytes]:
-  """Returns those that are in the files that a process has in shared memory."""
+  """The patterns that occur in a process's files in shared memory."""
   found = set()
   for link in list(pathlib.Path(f'/proc/{pid}/fd').iterdir()):
     # A file that was closed meanwhile is not in shared memory.
@@ -58,7 +58,7 @@ def _contents(pid: int) -> Iterator[bytes]:
       edges = np.flatnonzero(np.diff(is_used, prepend=False, append=False))
       for start, end in edges.reshape(-1, 2).tolist():
         memory.seek((first + start) * _PAGE)
-        # A running process may have given it back.
+        # A running process may have freed the memory.
         with contextlib.suppress(OSError):
           yield memory.read((end - start) * _PAGE)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs programs in the process of a test, or beside it."""
+"""Runs programs in the process of a test, or in another process."""
 
 from collections.abc import Callable
 import contextlib
@@ -25,7 +25,7 @@ from tff_semifl.cli import command_line
 
 
 def small_training(folder: os.PathLike | str, *flags: str) -> list[str]:
-  """The arguments of a small run, in `folder`/small; last flags count."""
+  """The arguments of a small run in `folder`/small; later flags override."""
   return [
     *('launch.train', 'semifl', *small_digits.FLAGS, '--num_clients=10'),
     *('--clients_per_round=2', '--client_epochs=1', '--server_epochs=1'),
@@ -35,7 +35,7 @@ def small_training(folder: os.PathLike | str, *flags: str) -> list[str]:
 
 
 class Program:
-  """A program in a process of its own, and its output up to now."""
+  """A program in its own process, and its output."""
 
   def __init__(self, *arguments: str):
     self._log = tempfile.NamedTemporaryFile('r')
@@ -46,14 +46,14 @@ class Program:
 
   @property
   def output(self) -> str:
-    """What the program has printed."""
+    """The output of the program at present."""
     return pathlib.Path(self._log.name).read_text()
 
 
 def run_module(
   module: str, *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-  """Runs a program in this process, without what it does at its end."""
+  """Runs a program in this process, except the actions at its end."""
   output, errors = io.StringIO(), io.StringIO()
   code = 0
   with (
@@ -78,7 +78,7 @@ def run(
   create: command_line.Create | settings.Settings,
   **values: object,
 ) -> list[str]:
-  """Runs a program with flags; returns the lines that it prints."""
+  """Runs a program with flags; returns the printed lines."""
   if isinstance(create, settings.Settings):
     create = functools.partial(settings.change, create)
   chosen, _ = command_line.parse(

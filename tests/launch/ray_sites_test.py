@@ -50,13 +50,13 @@ _OF_SEMIFL = {
   'client_epochs': 1,
   'server_epochs': 1,
   'confidence_threshold': 0.5,
-  # Until it is stopped.
+  # The site runs until it is stopped.
   'total_rounds': 10000,
 }
 
 
 def _write_images(folder, generator, first_row=None):
-  """Writes images of noise that share their first row."""
+  """Writes images of noise that share their first row of pixels."""
   folder.mkdir(parents=True)
   for name in range(_NUM_IMAGES):
     image = generator.integers(0, 256, (_SIZE, _SIZE), dtype=np.uint8)
@@ -66,18 +66,18 @@ def _write_images(folder, generator, first_row=None):
 
 
 def _rows(folder):
-  """Returns the metrics of each round, none before the first."""
+  """The metrics of each round; none before the first round."""
   is_there = (folder / 'metrics.csv').exists()
   return saved_run.read_rows(folder) if is_there else []
 
 
 def _programs(site):
-  """Returns the digests of the programs that a site says it runs."""
+  """The digests of the programs that a site reports."""
   return re.findall('runs program ([0-9a-f]{64})\n', site.output)
 
 
 def _store(site):
-  """Returns the process that has the object store of a site."""
+  """The process with the object store of a site."""
   [found] = [
     each.pid
     for each in psutil.Process(site.process.pid).children(recursive=True)
@@ -95,14 +95,14 @@ class SitesTest(absltest.TestCase):
     generator = np.random.default_rng()
     for name in ('server/a', 'server/b', 'test/a', 'test/b'):
       _write_images(self.images / name, generator)
-    # The files of the program that directs training.
+    # The files of the training program.
     shutil.copytree(self.images, self.folder / 'apart')
     self.row = generator.integers(0, 256, _SIZE, dtype=np.uint8)
     for name in _SITES:
       _write_images(self.images / 'clients' / name, generator, self.row)
     self.machines = ray_machines.Machines()
     self.addCleanup(self.machines.stop)
-    # For the own work of the server.
+    # For the server's own work.
     self.machines.add(1)
 
   def _start(self, *arguments):
@@ -114,7 +114,7 @@ class SitesTest(absltest.TestCase):
     """Starts a site, and waits until the site has joined."""
     address = self.machines.new_address()
     file = pathlib.Path(self.create_tempfile().full_path)
-    # Processes of other programs may see the arguments of this one.
+    # Other processes could see the arguments of this process.
     file.write_text(f'--image_dir={self.images / "clients" / name}')
     site = self._start(
       'launch.site',
@@ -184,7 +184,7 @@ class SitesTest(absltest.TestCase):
     }
 
   def _approve(self, digests):
-    """Returns the flag that approves programs."""
+    """The flag that approves programs."""
     file = self.create_tempfile(content=json.dumps(digests))
     return f'--approved={file.full_path}'
 
@@ -212,7 +212,7 @@ class SitesTest(absltest.TestCase):
     experiment = commands.create('semifl', changes).create_experiment()
     described = plan.describe(experiment)
     self.assertEqual(described['sites'], ('site_2', 'site_1'))
-    # The processes of other programs build the same.
+    # Other processes build programs with the same digests.
     [program] = described['programs_of_sites']
     first = self._start_site('site_1', self._approve([program]))
     second = self._start_site('site_2')
@@ -241,7 +241,7 @@ class SitesTest(absltest.TestCase):
         self.row[:4].astype(np.float32).tobytes(),
         str(self.images).encode(),
       ]
-      # The search finds what this process has.
+      # The search finds what is in this process.
       found = process_memory.find(os.getpid(), [self.row.tobytes()])
       self.assertLen(found, 1)
       machines = self.machines.processes()

@@ -88,7 +88,7 @@ class TrainingTest(absltest.TestCase):
     wait_for_round(1)
     machines.kill(first)
     ray_machines.wait_until(lambda: 'is lost' in training.output)
-    # The remaining actors wait until there is another one.
+    # The remaining actors wait for another machine.
     waiting = ray_machines.actors()
     for actor in waiting:
       actor.suspend()

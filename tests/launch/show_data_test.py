@@ -17,7 +17,7 @@ from tff_semifl.cli import commands
 
 class ShowDataTest(absltest.TestCase):
   def test_iid(self):
-    # 1,437 digits for training, less 50: 1,387 = 10 * 138 + 7.
+    # 1,437 digits for training minus 50 labels: 1,387 = 10 * 138 + 7.
     folder = pathlib.Path(self.create_tempdir().full_path) / 'new'
     with contextlib.redirect_stdout(io.StringIO()) as output:
       show_data.main(
@@ -38,9 +38,9 @@ class ShowDataTest(absltest.TestCase):
         'images per client: 138 at least, 138 in the median, 138 at most',
       ],
     )
-    # Of 138 draws the fraction of a class has a standard deviation of
-    # sqrt(0.1 * 0.9 / 138) = 0.026; two differ by 0.026 * 2 / sqrt(pi) = 0.029
-    # on average, and R is half of ten of these.
+    # For 138 draws the fraction of a class has a standard deviation of sqrt(0.1
+    # * 0.9 / 138) = 0.026. Two fractions differ by 0.026 * 2 / sqrt(pi) = 0.029
+    # on average, and R is half the sum of ten such differences.
     self.assertRegex(note, '^note: 7 of 1387 images have no client')
     self.assertRegex(skew, r'^R, from 0 .* to 1 .*: 0\.1\d\d$')
     for line, name in (

@@ -67,7 +67,7 @@ class SiteSharesTest(parameterized.TestCase):
 
   @parameterized.parameters('saved_model', 'tflite')
   def test_estimates_shares_and_predicts_with_them(self, model):
-    # Dark images of cats, and one that is a bit too bright for a cat.
+    # Dark images of cats, and one image that is a bit too bright for a cat.
     self._write([60] * 19 + [150])
     lines = self._predict(model, adapt_shares=True)
     self.assertIn('class shares of 20 images', lines[1])

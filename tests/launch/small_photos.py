@@ -12,7 +12,7 @@ from tff_semifl.experiment import image_task
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SmallPhotos(image_folder.ImageFolder):
-  """The images, with strong views that are shifted ones."""
+  """The images, with a shift as strong augmentation."""
 
   def create(self) -> image_task.ImageTask:
     """Creates the task."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the real sweep with the real programs."""
+"""Tests of real sweeps with real programs."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ _FLAGS = (
 
 
 def _processes_of(folder):
-  """Returns the living processes with a folder in their command line."""
+  """The living processes whose command lines contain a folder."""
   found = []
   for path in pathlib.Path('/proc').glob('[0-9]*'):
     try:
@@ -106,13 +106,13 @@ class SweepTest(absltest.TestCase):
     self.assertEqual(errors.count('started, log: '), 2)
     self.assertEmpty(_processes_of(self.output_dir))
 
-    # All runs are complete, so that none is started.
+    # All runs are complete, so that no run is started.
     self.assertEqual(self._finish('--verbosity=-1'), (0, output, ''))
     complete = 'complete before: semifl_small_seed0, semifl_small_seed1\n'
     self.assertEqual(self._finish(), (0, output, complete))
     self.assertEqual(self._logs(), logs)
 
-    # A run that ends well lacks a file that the table needs.
+    # A run that ends well, but lacks a file that the table needs.
     folder = self.output_dir / 'semifl_small_seed0'
     (folder / 'metrics.csv').unlink()
     # The model is not exported again.

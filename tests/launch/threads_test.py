@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of threads of operations, in the real program."""
+"""Tests of threads per operation, in the real program."""
 
 import contextlib
 import os
@@ -55,7 +55,7 @@ def _count_batch_pixels(experiment):
 
 class ThreadsTest(parameterized.TestCase):
   def _train(self, cores, *flags):
-    """Trains on so many cores, and returns the rows without the seconds."""
+    """Trains on this number of cores; returns the rows without seconds."""
     folder = self.create_tempdir().full_path
     forked_programs.run(
       *programs.small_training(folder, '--total_rounds=1', *flags),
@@ -70,13 +70,13 @@ class ThreadsTest(parameterized.TestCase):
     if len(os.sched_getaffinity(0)) < 2:
       self.skipTest('there is but one core')
     one = self._train(1, '--threads_per_operation=1')
-    # For small images such as digits, one thread is the default.
+    # For small images such as digits, the default is one thread.
     self.assertEqual(self._train(2), one)
     if self._train(2, '--threads_per_operation=2') == one:
       self.skipTest(_SAME)
 
   @parameterized.parameters(
-    # Cores, threads, chosen clients at a time, resulting clients at a time.
+    # Cores, threads, chosen concurrent clients, resulting concurrent clients.
     (8, 1, None, 8),
     (8, 3, None, 2),
     (2, 4, None, 1),
@@ -93,7 +93,7 @@ class ThreadsTest(parameterized.TestCase):
       self.assertEqual(chosen.num_clients, expected)
 
   @parameterized.parameters(
-    # Of clients, and of the server, which are as small with few labels (D4).
+    # Small batches, of clients and, with few labels, also of the server.
     ({'client_batch_size': 16}, 16 * 8 * 8, 10 * 8 * 8),
     ({'num_labeled': 251}, 10 * 8 * 8, 250 * 8 * 8),
     ({'num_labeled': 251, 'server_batch_size': 12}, 10 * 8 * 8, 12 * 8 * 8),
@@ -114,8 +114,8 @@ class ThreadsTest(parameterized.TestCase):
     set_threads.assert_called_once_with(3)
 
   @parameterized.parameters(
-    # Pixels; threads as the flag says, and as they are, for clients where they
-    # have others; and clients at a time, on eight cores.
+    # Pixels; threads by the flag, and the threads that result, for clients if
+    # these have their own threads; and concurrent clients on eight cores.
     (_pixels(_FEW, _FEW), None, 1, None, 8),
     (_pixels(_FEW, _FEW + 1), None, 8, 1, 8),
     (_pixels(_FEW, _FEW, _FEW + 1), None, 8, 1, 8),
@@ -142,7 +142,7 @@ class ThreadsTest(parameterized.TestCase):
       self.assertEqual(
         set_threads.mock_calls, [mock.call(expected[0])] if expected[0] else []
       )
-      # What lets a session have threads of its own.
+      # The variable that gives each session its own threads.
       self.assertEqual(
         os.environ.get(runtime_lib.OWN_THREADS), expected[0] and 'true'
       )
@@ -152,7 +152,7 @@ class ThreadsTest(parameterized.TestCase):
     with _new_program() as set_threads:
       with mock.patch.dict(os.environ, {_VARIABLE: '4'}):
         self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
-      # On other machines, there may be other cores.
+      # Other machines may have other cores.
       ray = runtimes.Ray()
       self.assertEqual(ray.limit_threads(_few_pixels), ray)
       with mock.patch.object(

@@ -43,7 +43,7 @@ METHOD = sfl.Alternating(client=Method())
 
 
 def _processes_of_group(group):
-  """Returns the command lines of a process group's living members."""
+  """The command lines of the living processes of a group."""
   found = []
   for path in pathlib.Path('/proc').glob('[0-9]*'):
     try:
@@ -56,9 +56,9 @@ def _processes_of_group(group):
 
 @functools.cache
 def _run_whole():
-  """Returns a finished program of a new interpreter, and its folder."""
+  """Runs a program in a new interpreter; returns the program and its folder."""
   folder = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
-  # Through a pipe, as `| tee log` would be: it must end with the program.
+  # Through a pipe, as with `| tee log`: the pipe must end with the program.
   completed = subprocess.run(
     [
       'bash',
@@ -128,7 +128,7 @@ class TrainSemiFLTest(absltest.TestCase):
     best = min(
       saved_run.read_rows(experiment), key=lambda row: float(row['test/loss'])
     )
-    # Computed anew, by the exported model.
+    # Computed again, by the exported model.
     self.assertIn(
       f'test accuracy: {float(best["test/accuracy"]):.1%} of 360 images',
       content,
@@ -174,7 +174,7 @@ class TrainSemiFLTest(absltest.TestCase):
       process.send_signal(signal.SIGINT)
       errors = lines.read()
     self.assertEqual(process.wait(), 130, errors)
-    # In round 2 the second client's update did not begin.
+    # In round 2 the second client's update has not begun.
     self.assertLen(saved_run.read_rows(self.experiment), 2)
     self.assertIn('interrupted; the same command goes on', errors)
     self.assertNotIn('Traceback', errors)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The folder of an experiment, as if it had been run."""
+"""Creates the folder of an experiment, as after a run."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ from tff_semifl.models import functional
 
 
 class _State(NamedTuple):
-  """The beginning of the state of any process."""
+  """The first fields of the state of any process."""
 
   global_model_weights: functional.ModelWeights
 

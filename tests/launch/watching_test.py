@@ -60,7 +60,7 @@ class WatchingTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    # The process does not depend on the watchers.
+    # The process does not depend on log, lines and managers.
     cls.enterClassContext(small_systems.building_once('semifl'))
 
   def setUp(self):
@@ -73,7 +73,7 @@ class WatchingTest(parameterized.TestCase):
       {
         'num_clients': 10,
         'clients_per_round': 2,
-        # So that clients train.
+        # With this threshold, clients train.
         'confidence_threshold': 0.11,
         'client_epochs': 0.2,
         'server_epochs': 0.5,
@@ -87,7 +87,7 @@ class WatchingTest(parameterized.TestCase):
     )
 
   def _run(self, **changes):
-    """Returns the folder, and the output on standard error."""
+    """The folder, and the output on standard error."""
     command = self._command(**changes)
     experiment = command.create_experiment()
     folder = command.open_folder(experiment)
@@ -116,7 +116,7 @@ class WatchingTest(parameterized.TestCase):
     self.assertEqual(created.values['system'], 'semifl')
     self.assertEqual(created.values['num_clients'], 10)
 
-    # How it is shown is no part of the experiment.
+    # The display of progress is not part of the experiment.
     _, errors = self._run()
     complete = 'was complete after round 2; nothing to train'
     self.assertEqual(errors, f'small: {complete}\n')

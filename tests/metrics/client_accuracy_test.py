@@ -34,7 +34,7 @@ class ClientAccuracyTest(absltest.TestCase):
       for number, right in enumerate([10, 20, 4, 12, 14, 16, 4, 18, 20, 20, 6])
     ]
     spread = client_accuracy.summarize(clients)
-    # The worst tenth of eleven is two clients: both are right on 4 of 20.
+    # The worst tenth of eleven is two clients: both have 4 of 20 correct.
     self.assertAlmostEqual(spread.worst_tenth, 0.2)
     self.assertEqual(spread.worst.client, '2')
     self.assertAlmostEqual(spread.mean, 144 / 220)

@@ -32,8 +32,9 @@ class IntervalsTest(absltest.TestCase):
     )
 
   def test_difference_is_that_of_agresti_and_min(self):
-    # 3 images are gained, 1 is lost, of 10; with halves added 3.5, 1.5, of 12:
-    # the mean is 2/12, the variance of an image 5/12 - (2/12)^2 = 0.388889.
+    # 3 of 10 images are gained, and 1 is lost. With halves added, 3.5 and 1.5
+    # of 12: the mean is 2/12, the variance of an image 5/12 - (2/12)^2 =
+    # 0.388889.
     before = np.array([1, 0, 0, 0, 1, 1, 1, 0, 0, 0], bool)
     after = np.array([0, 1, 1, 1, 1, 1, 1, 0, 0, 0], bool)
     half = 1.959964 * math.sqrt(0.388889 / 12)
@@ -49,13 +50,13 @@ class IntervalsTest(absltest.TestCase):
     low, high = intervals.of_difference(before, after)
     self.assertLess(low, 0)
     self.assertGreater(high, 1 / 24)
-    # Two models that are right on the same images do not differ.
+    # Two models with the same correct predictions do not differ.
     low, high = intervals.of_difference(after, after)
     self.assertLess(low, -0.05)
     self.assertAlmostEqual(high, -low)
 
   def test_standard_error(self):
-    # Off the mean by -3, 1 and 2: the root of 14/2 over that of 3.
+    # Deviations from the mean are -3, 1 and 2: sqrt(14/2) / sqrt(3).
     self.assertAlmostEqual(
       intervals.standard_error([0.80, 0.84, 0.85]),
       math.sqrt(7) / math.sqrt(3) / 100,
@@ -64,14 +65,14 @@ class IntervalsTest(absltest.TestCase):
   def test_says_of_what_an_accuracy_is(self):
     text = intervals.describe(0.5, [2, 2, 0, 4])
     self.assertStartsWith(text, '50.0% of 8 images of 3 of 4 classes (')
-    # Wilson, by hand: 0.5 +- 1.96 / 2 / sqrt(8 + 1.96^2).
+    # Wilson's interval, by hand: 0.5 +- 1.96 / 2 / sqrt(8 + 1.96^2).
     self.assertIn('21.5% to 78.5%', text)
     self.assertNotIn('classes', intervals.describe(0.5, [4, 4]))
     self.assertEqual(intervals.show(0, 0), 'no images')
 
 
 def _logits(is_right):
-  """Logits of two classes, of images of class 0."""
+  """Logits of two classes, for images of class 0."""
   return np.stack([is_right, 1 - is_right], axis=1).astype(np.float32)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compares each metric with scikit-learn's, or with its definition."""
+"""Compares each metric with scikit-learn, or with its definition."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -51,7 +51,7 @@ def _ece(labels, probabilities):
 
 
 def _top_2(labels, logits):
-  """The share of labels before which fewer than two classes are placed."""
+  """The fraction of labels that are among the two highest logits."""
   found = []
   for label, row in zip(labels, logits, strict=True):
     before = [

@@ -15,18 +15,18 @@ num_mistakes.higher_is_better = False
 
 
 def macro_f1(labels: np.ndarray, logits: np.ndarray) -> float:
-  """Has the name of another metric."""
+  """A metric with the name of another metric."""
   return num_mistakes(labels, logits)
 
 
 def text(labels: np.ndarray, logits: np.ndarray) -> str:
-  """Returns no number."""
+  """A metric that returns no number."""
   del labels, logits
   return 'good'
 
 
 def broken(labels: np.ndarray, logits: np.ndarray) -> float:
-  """Always fails."""
+  """A metric that always fails."""
   return labels[len(logits)]
 
 

@@ -31,7 +31,7 @@ def _create_classifier(*, jit_compile=False):
 
 
 def _take_pass(classifier, num_real=None):
-  """Returns logits, and gradients of the mean of their squares."""
+  """Logits, and gradients of the mean of their squares."""
   weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
   with tf.GradientTape() as tape:
     tape.watch(weights.trainable)
@@ -45,7 +45,7 @@ def _run(classifier, num_real=None):
 
 
 def _has_compiled(classifier):
-  """Whether XLA compiles some function of a training pass."""
+  """Whether XLA compiles any function of a training pass."""
   weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
   function = tf.function(classifier.train_logits).get_concrete_function(
     weights, tf.constant(_IMAGES)
@@ -71,7 +71,7 @@ class JitCompileTest(tf.test.TestCase):
 
     @tf.function(jit_compile=True)
     def run():
-      # In a loop XLA does not know as much of shapes as elsewhere.
+      # In a loop, XLA knows less of shapes.
       start = 0, (tf.zeros([6, 5]), compiled.initial_weights.trainable)
       _, passes = tf.while_loop(
         lambda i, _: i < 1,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the networks for EMNIST: count of B.3, and second networks."""
+"""Tests of the networks for EMNIST: parameter count, and second networks."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -30,7 +30,7 @@ def _create_model(create, size=28, num_classes=47, **kwargs):
 
 
 def _convolve(x, kernel, bias):
-  """Without padding."""
+  """An unpadded convolution."""
   size = x.shape[1] - 2
   return bias + sum(
     x[:, i : i + size, j : j + size] @ kernel[i, j]
@@ -46,7 +46,7 @@ def _pool(x):
 
 
 def _dropout(x, rate, key, *, noise_shape=None):
-  """The layer's own draws: the test is of the places of dropout."""
+  """The layer's own draws, because the test is of the places of dropout."""
   layer = keyed_dropout.KeyedDropout(rate, key=key, noise_shape=noise_shape)
   with random_draws.dropping_by(_SEED):
     mask = layer(tf.ones(x.shape), training=True).numpy()
@@ -54,7 +54,7 @@ def _dropout(x, rate, key, *, noise_shape=None):
 
 
 def _forward(weights, images, *, is_reddi, training):
-  """B.3 and D22, in float64."""
+  """The forward pass in float64."""
 
   def relu(x):
     return np.maximum(x, 0)

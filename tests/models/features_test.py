@@ -41,7 +41,7 @@ class FeaturesTest(parameterized.TestCase):
     images = generator.uniform(0, 255, size=(7, 2, 2, 1)).astype(np.float32)
     weights = classifier.initial_weights
     *_, kernel, bias = weights.trainable
-    # In training mode: normalized by the batch; and in inference mode.
+    # In training mode, normalized by the batch; and in inference mode.
     for function, logits in (
       (classifier.features.train, classifier.train_logits),
       (classifier.features.batch, classifier.batch_logits),

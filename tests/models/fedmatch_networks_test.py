@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of networks whose kernels have two parts (B.4, D.6)."""
+"""Tests of networks with two-part kernels."""
 
 import functools
 
@@ -40,7 +40,7 @@ def _get_convolutions(model):
 class DecomposedWideResNetTest(tf.test.TestCase):
   def test_all_convolutions_have_two_parts_and_nothing_else_has(self):
     model = _create_model()
-    # Stem, 24 of 3x3 and 3 projections.
+    # The stem, 24 convolutions of 3x3 and 3 projections.
     self.assertLen(_get_convolutions(model), 28)
     parts = fedmatch_networks.find_parts(
       [w.name for w in model.trainable_weights]
@@ -87,8 +87,8 @@ class DecomposedWeightsTest(tf.test.TestCase):
       size, _, _, outputs = sigma.shape
       variance = 2 / (size * size * outputs)
       n = sigma.size
-      # Of n standard normal numbers the mean of the squares has variance 2 / n,
-      # and that of the products of two such the variance 1 / n.
+      # For n standard normal numbers, the mean of the squares has variance 2 /
+      # n, and the mean of products of two independent numbers variance 1 / n.
       for kernel, expected in ((sigma, 1), (phi, 1), (sigma + phi, 2)):
         self.assertAllClose(
           np.mean(kernel**2) / variance,
@@ -127,7 +127,7 @@ _create_resnet_once = functools.cache(_create_resnet)
 
 
 def _get_parts(model):
-  """Returns the values of sigma and of phi, layer by layer."""
+  """The values of sigma and of phi, layer by layer."""
   parts = fedmatch_networks.find_parts(
     [w.name for w in model.trainable_weights]
   )
@@ -141,7 +141,7 @@ def _pool(x):
 
 
 def _forward(images, kernels):
-  """The network of D.6 in float64."""
+  """The forward pass in float64."""
 
   def convolve(x, kernel):
     return np.maximum(residual_reference.convolve(x, kernel, 1), 0)
@@ -174,7 +174,7 @@ class FedMatchResNetTest(tf.test.TestCase):
     with tf.Graph().as_default():
       model = _create_resnet(32)
     self.assertEqual(residual_reference.count(model.weights), 2 * 6_568_640)
-    # Three halvings, of which the last leaves what the authors pool.
+    # Three halvings, after which 4x4 pixels are pooled.
     (pooling,) = residual_reference.in_order_of_creation(
       model, tf.keras.layers.GlobalMaxPooling2D
     )

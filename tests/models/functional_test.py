@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that the pure functions of a model are the Keras model."""
+"""Tests that the pure functions of a model equal the Keras model."""
 
 import math
 
@@ -20,7 +20,7 @@ _NUM_CLASSES = 5
 
 
 def _create_keras_model():
-  """Returns a small network with a projection and its own statistics."""
+  """A small network with a projection and its own statistics."""
   model = wide_resnet.create_wide_resnet(
     _IMAGE_SHAPE,
     _NUM_CLASSES,
@@ -44,7 +44,7 @@ def _random_images(num_images):
 
 
 def _random_weights(classifier):
-  """Returns weights that no model has, positive as variances are."""
+  """Random weights, positive because variances are."""
   generator = np.random.default_rng(2)
   return tf.nest.map_structure(
     lambda w: generator.uniform(0.1, 0.5, size=w.shape).astype(np.float32),
@@ -98,14 +98,14 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
     with static_batch_norm.collecting_moments() as collected:
       self._model(images, training=True)
     expected = {layer.mean.ref(): moments for layer, moments in collected}
-    # In the order of the weights, a mean and a variance each.
+    # In the order of the weights: means and variances alternate.
     means = self._model.non_trainable_weights[::2]
     for each, mean in zip(found, means, strict=True):
       self.assertAllClose(each, expected[mean.ref()], rtol=1e-3, atol=1e-3)
 
 
 def _connect(*layers):
-  """Returns a sequence of image layers with a classifier."""
+  """A sequence of image layers, with a classifier."""
   inputs = x = tf.keras.Input(_IMAGE_SHAPE)
   for layer in layers:
     x = layer(x)
@@ -132,7 +132,7 @@ class _Scale(tf.keras.layers.Layer):
 
 
 def _create_tensor():
-  """Returns a tensor too large for TensorFlow to copy into graphs."""
+  """A tensor too large for TensorFlow to copy into graphs."""
   values = tf.linspace(0.5, 1.5, math.prod(_IMAGE_SHAPE))
   return tf.reshape(values, _IMAGE_SHAPE)
 

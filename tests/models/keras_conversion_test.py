@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that converted Keras models compute the same."""
+"""Tests that converted Keras models compute the same results."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -27,7 +27,7 @@ class _HalfOfBright(tf.keras.layers.Layer):
 
 
 def _create_backbone():
-  """Returns a model of all layers that are converted, with own statistics."""
+  """A model with all layers that are converted, with its own statistics."""
   layers = tf.keras.layers
   inputs = tf.keras.Input(_SHAPE)
   normalization = layers.Normalization()
@@ -48,7 +48,7 @@ def _create_backbone():
 
 
 def _create_model(backbone=None, **call):
-  """Returns a classifier with a model inside."""
+  """A classifier that contains a model."""
   inputs = tf.keras.Input(_SHAPE)
   x = (backbone or _create_backbone())(inputs, **call)
   return tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x))
@@ -74,7 +74,8 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     cls._classifier = functional.from_keras(cls._model)
     # Before calls in training mode, which change Keras's moving averages.
     cls._inference = cls._model(_IMAGES)
-    # The classifier's dropout is a copy; Keras's own draws cannot be repeated.
+    # The classifier's dropout is a copy, because Keras's draws cannot be
+    # repeated.
     for layer in keras_conversion.inner_layers(cls._model):
       if isinstance(layer, tf.keras.layers.Dropout):
         layer.rate = 0
@@ -155,11 +156,11 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
 
 class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
-    # Zhang et al. have 32 groups in every layer (D21).
+    # Zhang et al. have 32 groups in every layer.
     (512, 32),
-    # 32 do not divide these: the next smaller number that does.
+    # If 32 does not divide the channels, the next smaller divisor.
     (48, 24),
-    # Fewer channels than that.
+    # Fewer channels than 32.
     (16, 16),
   )
   def test_groups(self, num_channels, num_groups):
@@ -174,8 +175,8 @@ class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def test_epsilon_is_not_that_of_keras(self):
-    # Variance 1e-4: divided by sqrt(1e-4 + 1e-5), or with Keras' 1e-3 by
-    # sqrt(1e-4 + 1e-3), three times as much.
+    # The variance is 1e-4: divided by sqrt(1e-4 + 1e-5), or with Keras's
+    # epsilon of 1e-3 by sqrt(1e-4 + 1e-3), which is three times as much.
     x = np.array([-0.01, 0.01], np.float32).reshape(1, 1, 2, 1)
     layer = static_batch_norm.StaticBatchNormalization()
     layer.build(tf.TensorShape(x.shape))
@@ -201,7 +202,7 @@ class FrozenTest(parameterized.TestCase, tf.test.TestCase):
       '<trainable=<float32[6,4],float32[4]>,non_trainable=<>>',
     )
     self.assertIsNone(classifier.batch_moments)
-    # In inference mode there is nothing to draw, and no seed is needed.
+    # Inference mode draws no numbers, and needs no seed.
     for logits in (classifier.logits, classifier.train_logits):
       self.assertAllClose(
         logits(classifier.initial_weights, _IMAGES), model(_IMAGES), rtol=1e-4
@@ -230,7 +231,7 @@ class FrozenTest(parameterized.TestCase, tf.test.TestCase):
       self.assertIs(found, weight)
 
   def test_statistics_of_a_part_in_inference_mode_are_frozen(self):
-    """Fine-tuning by Keras' guide, with the statistics of pretraining."""
+    """Tests fine-tuning as in Keras' guide, with pretrained statistics."""
     classifier = functional.from_keras(_create_model(training=False))
     self.assertEmpty(classifier.initial_weights.non_trainable)
     self.assertIsNone(classifier.batch_moments)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that dropout is a function of its seed alone."""
+"""Tests that dropout is a function of its seed."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -33,7 +33,7 @@ class KeyedDropoutTest(tf.test.TestCase, parameterized.TestCase):
     found = _drop(tf.ones([50, 3, 2, 40]), noise_shape=_CHANNELS)
     first = found[:, :1, :1, :]
     self.assertAllEqual(found, np.broadcast_to(first, found.shape))
-    # 2000 channels, a quarter of them dropped.
+    # 2000 channels, a quarter of which are dropped.
     self.assertAllClose(
       np.mean(first == 0), 0.25, rtol=0, atol=5 * np.sqrt(0.25 * 0.75 / 2000)
     )

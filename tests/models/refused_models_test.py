@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of models that are refused: probabilities, layers that are not pure."""
+"""Tests of rejected models: probabilities as outputs, and impure layers."""
 
 from absl.testing import parameterized
 import tensorflow as tf
@@ -14,7 +14,7 @@ layers = tf.keras.layers
 
 
 def _connect(*end, dense=None):
-  """Returns a model with these layers, or functions, after a dense one."""
+  """A model with these layers, or functions, after a dense layer."""
   inputs = tf.keras.Input([4, 4, 1])
   outputs = layers.Flatten()(inputs)
   outputs = (dense or layers.Dense(_NUM_CLASSES, name='dense'))(outputs)
@@ -92,7 +92,7 @@ def _connect_layers(*layers, shape=_SHAPE):
 
 
 class _WithInner(tf.keras.layers.Layer):
-  """A layer with another inside."""
+  """A layer that contains another layer."""
 
   def __init__(self, inner, **kwargs):
     super().__init__(**kwargs)
@@ -124,7 +124,7 @@ class _Forgetful(_Scale):
 
 
 class _Counting(tf.keras.layers.Layer):
-  """A layer with a weight of its own."""
+  """A layer with its own weight."""
 
   def build(self, input_shape):
     self.count = self.add_weight('count', (), trainable=False)
@@ -134,7 +134,7 @@ class _Counting(tf.keras.layers.Layer):
 
 
 class _Subclassed(tf.keras.Model):
-  """A model with a call method of its own."""
+  """A model with its own call method."""
 
   def call(self, inputs):
     return inputs

@@ -1,10 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of residual networks: published counts, and second networks.
-
-The second networks are made of B.1, B.2 and the weights.
-"""
+"""Tests of residual networks: published counts, and second implementations."""
 
 import collections
 import functools
@@ -30,7 +27,7 @@ _STATIC = (
 )
 _GROUPS = (
   keras_conversion.to_group_norm,
-  # As many groups as there are channels, but at most 32 (D21).
+  # As many groups as there are channels, but at most 32.
   lambda x: residual_reference.normalize_groups(x, min(32, x.shape[-1])),
 )
 
@@ -98,15 +95,15 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
       )
 
   @parameterized.parameters(
-    # 16 channels at first and then: a projection everywhere.
+    # 16 channels at first, then more: every group has a projection.
     (dict(width=2, depth=7, num_groups=2), (1, 2), _STATIC),
     (dict(width=2, depth=7, num_groups=2), (1, 2), _GROUPS),
-    # Width 1: the first group keeps 16 channels, so the identity. A second
-    # block in each group keeps the channels.
+    # With width 1 the first group has 16 channels and no projection. A second
+    # block in a group keeps the number of channels.
     (dict(width=1, depth=11, num_groups=2), (1, 1, 2, 1), _STATIC),
   )
   def test_equals_a_second_network(self, arguments, strides, normalization):
-    """SemiFL's code, not FixMatch's or Keras' (D19)."""
+    """The network equals SemiFL's code, not FixMatch's or Keras's network."""
     replace, normalize = normalization
     model = keras_conversion.convert(
       _create(8, 5, **arguments), replace, replaces_static=True
@@ -153,7 +150,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
 
 
 def _forward_post_activation(model, images, normalize):
-  """The network of B.2, block by block, in float64."""
+  """The post-activation network, block by block, in float64."""
   kernels = collections.deque(residual_reference.get_kernels(model))
   norms = collections.deque(residual_reference.get_norms(model))
 
@@ -194,7 +191,7 @@ class InitialWeightsTest(parameterized.TestCase, tf.test.TestCase):
 
   @pytest.mark.slow
   def test_post_activation_has_weights_of_pytorch(self):
-    """Uniform by the number of inputs, biases too; functions of the seed."""
+    """Weights and biases are uniform by the number of inputs, by the seed."""
     model = _create_post_activation()
     kernel, bias = model.layers[-1].get_weights()
     for array in (*residual_reference.get_kernels(model), kernel):
@@ -232,7 +229,7 @@ def _activate(x, gamma, beta):
 
 
 def _forward_fixmatch(model, images):
-  """Computes logits in training mode, one block in each of three groups."""
+  """Logits in training mode, with one block in each of three groups."""
   convolutions, norms, dense = (
     iter(
       [w.numpy().astype(np.float64) for w in layer.trainable_weights]
@@ -248,7 +245,7 @@ def _forward_fixmatch(model, images):
   for group in range(3):
     stride = 2 if group else 1
     h = _activate(x, *next(norms))
-    # In the first block of all the shortcut is activated.
+    # In the very first block, the shortcut is activated.
     shortcut = x if group else h
     h = _convolve(h, *next(convolutions), stride)
     h = _convolve(_activate(h, *next(norms)), *next(convolutions))
@@ -263,7 +260,7 @@ def _forward_fixmatch(model, images):
 class FixMatchWideResNetTest(parameterized.TestCase):
   @parameterized.parameters(1, 2)
   def test_equals_a_second_network(self, width):
-    # With 16 channels the first block has no projection.
+    # With 16 channels, the first block has no projection.
     model = _create_fixmatch(width=width)
     generator = np.random.default_rng(0)
     for weight in model.trainable_weights:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Operations of residual networks in NumPy, and access to their parts."""
+"""Operations of residual networks in NumPy, and access to their layers."""
 
 import numpy as np
 import tensorflow as tf
@@ -15,7 +15,7 @@ _NORMALIZATIONS = (
 
 
 def in_order_of_creation(model, layer_class):
-  """Returns the layers of a class; `model.layers` is sorted by depth."""
+  """The layers of a class, by creation; `model.layers` is sorted by depth."""
 
   def number(layer):
     suffix = layer.name.rpartition('_')[2]
@@ -26,7 +26,7 @@ def in_order_of_creation(model, layer_class):
 
 
 def get_kernels(model):
-  """Returns the convolutions' kernels in the order of their creation."""
+  """The kernels of convolutions, in the order of their creation."""
   layers = in_order_of_creation(model, tf.keras.layers.Conv2D)
   return [layer.kernel.numpy() for layer in layers]
 
@@ -37,14 +37,14 @@ def assert_kernels_are_kaiming_normal(model):
     size, _, _, outputs = kernel.shape
     standardized = np.ravel(kernel) / np.sqrt(2 / (size * size * outputs))
     n = standardized.size
-    # Of n standard normal numbers the mean has variance 1 / n, that of the
-    # squares 2 / n.
+    # For n standard normal numbers, the mean has variance 1 / n, and the mean
+    # of the squares has variance 2 / n.
     np.testing.assert_allclose(standardized.mean(), 0, atol=5 / np.sqrt(n))
     np.testing.assert_allclose(
       np.mean(standardized**2), 1, rtol=0, atol=5 * np.sqrt(2 / n)
     )
-    # 1.24% of a normal distribution lie beyond 2.5; of Keras' truncated one,
-    # which ends at 2 / 0.88 = 2.27, none.
+    # 1.24% of a normal distribution are beyond 2.5, and none of Keras's
+    # truncated distribution, which ends at 2 / 0.88 = 2.27.
     beyond = 0.01242
     np.testing.assert_allclose(
       np.mean(np.abs(standardized) > 2.5),
@@ -55,7 +55,7 @@ def assert_kernels_are_kaiming_normal(model):
 
 
 def assert_is_function_of_seed(create):
-  """Asserts that weights are equal for equal seeds alone."""
+  """Asserts that weights are equal if and only if seeds are equal."""
   first, again, other = (create(seed) for seed in (1, 1, 2))
   for a, b in zip(first.weights, again.weights, strict=True):
     np.testing.assert_array_equal(a, b)
@@ -64,12 +64,12 @@ def assert_is_function_of_seed(create):
 
 
 def get_norms(model):
-  """Returns the normalization layers in the order of their creation."""
+  """The normalization layers, in the order of their creation."""
   return in_order_of_creation(model, _NORMALIZATIONS)
 
 
 def randomize_norms(model, seed=0):
-  """Gives each normalization another scale and offset than 1 and 0."""
+  """Gives each normalization random scales and offsets."""
   generator = np.random.default_rng(seed)
   for norm in get_norms(model):
     norm.gamma.assign(generator.uniform(0.5, 2, size=norm.gamma.shape))
@@ -77,14 +77,14 @@ def randomize_norms(model, seed=0):
 
 
 def count(weights):
-  """Returns the number of all weights' values."""
+  """The total number of values of all weights."""
   return sum(int(np.prod(w.shape)) for w in weights)
 
 
 def convolve(x, kernel, stride):
-  """Convolves by definition: output (i, j) is centered on stride * (i, j).
+  """A convolution by definition: output (i, j) has center stride * (i, j).
 
-  Beyond the image there are zeros.
+  Pixels outside of the image are zero.
   """
   size = kernel.shape[0]
   border = size // 2
@@ -99,13 +99,13 @@ def convolve(x, kernel, stride):
 
 
 def normalize_batch(x):
-  """Each channel over the batch, in float64."""
+  """Normalizes each channel over the batch, in float64."""
   deviations = x - x.mean(axis=(0, 1, 2))
   return deviations / np.sqrt(np.mean(deviations**2, axis=(0, 1, 2)) + 1e-5)
 
 
 def normalize_groups(x, num_groups):
-  """Each group of adjacent channels of each image, in float64."""
+  """Normalizes adjacent channels of each image together, in float64."""
   groups = x.reshape(*x.shape[:3], num_groups, -1)
   deviations = groups - groups.mean(axis=(1, 2, 4), keepdims=True)
   variance = np.mean(deviations**2, axis=(1, 2, 4), keepdims=True)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for batch normalization without running averages, against NumPy."""
+"""Tests of batch normalization without running averages, against NumPy."""
 
 import contextlib
 
@@ -17,7 +17,7 @@ _CHANNELS = 4
 
 def _random_inputs(scale=1.0, shape=(5, 3, 2)):
   generator = np.random.default_rng(0)
-  # Each channel has a different mean and spread.
+  # Each channel has another mean and spread.
   return (
     generator.normal(size=(*shape, _CHANNELS)) * np.array([1, 2, 0.5, 3])
     + np.array([0, -1, 5, 2])
@@ -25,9 +25,9 @@ def _random_inputs(scale=1.0, shape=(5, 3, 2)):
 
 
 def _create_layer():
-  """Returns a layer with changed weights."""
+  """A layer with changed weights."""
   layer = static_batch_norm.StaticBatchNormalization()
-  layer(_random_inputs())  # Creates them.
+  layer(_random_inputs())  # Creates the weights.
   layer.gamma.assign([1.0, 2.0, 0.5, -1.0])
   layer.beta.assign([0.0, 1.0, -2.0, 3.0])
   layer.mean.assign([0.5, -1.0, 4.0, 0.0])
@@ -44,12 +44,12 @@ def _normalize(inputs, layer, mean, variance):
 class StaticBatchNormalizationTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(1.0, 1e-3)
   def test_training_uses_the_statistics_of_the_batch(self, scale):
-    """Biased variance, epsilon 1e-5 (A.5), visible with small inputs."""
+    """Biased variance with epsilon 1e-5, which matters for small inputs."""
     layer = _create_layer()
     inputs = _random_inputs(scale)
     rows = inputs.reshape(-1, _CHANNELS).astype(np.float64)
     expected = _normalize(inputs, layer, rows.mean(axis=0), rows.var(axis=0))
-    # TensorFlow raises epsilon to 1.001e-5, which is 0.05% at most.
+    # TensorFlow raises epsilon to 1.001e-5, a change of at most 0.05%.
     outputs = layer(inputs, training=True)
     self.assertAllClose(outputs, expected, rtol=1e-3, atol=1e-3)
 
@@ -146,7 +146,7 @@ _WEIGHTED_EPSILON = 1e-3
 
 
 def _draw(*shape):
-  """Returns inputs, weights of rows, gamma, beta and a gradient of outputs."""
+  """Draws inputs, weights of rows, gamma, beta and a gradient of outputs."""
   generator = np.random.default_rng(0)
   inputs = generator.normal(2, 3, size=shape)
   weight = generator.uniform(size=(shape[0], *[1] * (len(shape) - 1)))
@@ -175,7 +175,7 @@ class NormalizeTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters((5, 3, 2, 4), (6, 3))
   def test_gradient_equals_that_of_its_operations(self, *shape):
     arguments = _draw(*shape)
-    # By TensorFlow's rules, where there is no graph.
+    # By TensorFlow's rules for code outside of graphs.
     expected = _differentiate(*arguments)
 
     @tf.function

@@ -24,7 +24,7 @@ class FigureFilesTest(absltest.TestCase):
   def test_png_is_fit_for_print(self):
     figures.save(self._figure, [self._folder / 'a.png'])
     with PIL.Image.open(self._folder / 'a.png') as image:
-      # 200 dots an inch.
+      # 200 dots per inch.
       self.assertGreater(min(image.size), 500)
       self.assertGreater(np.asarray(image.convert('L')).std(), 10)
 
@@ -46,7 +46,7 @@ class ConfusionFigureTest(absltest.TestCase):
     axes, colors = figures.create_confusion(_CONFUSION, _NAMES, 'Three').axes
     (image,) = axes.images
     np.testing.assert_allclose(
-      # A class without images has no shares.
+      # A class without images has no fractions.
       image.get_array(),
       [[0.75, 0.25, 0], [0, 0, 0], [0.25, 0, 0.75]],
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the aggregators, each computed a second time in NumPy."""
+"""Tests of the aggregators, against NumPy."""
 
 import functools
 import pathlib
@@ -41,7 +41,7 @@ _private_mean = functools.cache(_create_private_mean)
 
 
 def _draw_updates(num_clients, seed, lengths=None):
-  """Draws an update for each client, with tensors of given lengths."""
+  """Draws an update for each client, with tensors of the given lengths."""
   generator = np.random.default_rng(seed)
   updates = []
   for client in range(num_clients):
@@ -84,7 +84,7 @@ class MeanTest(simulation_test_case.SimulationTestCase):
 
 class RobustMeanTest(simulation_test_case.SimulationTestCase):
   def test_is_that_of_tff(self):
-    """Far longer updates are zeroed, and those beyond the quantile clipped."""
+    """Far longer updates are zeroed; updates above the quantile are clipped."""
     processes = [
       _create(factory)
       for factory in (
@@ -116,12 +116,12 @@ class RobustMeanTest(simulation_test_case.SimulationTestCase):
 
 class PrivateMeanTest(simulation_test_case.SimulationTestCase):
   def _noise(self, process, state):
-    """Returns the noise of a round, and the state after it."""
+    """The noise of a round, and the state after the round."""
     output = process.next(state, [])
     return output.result, output.state
 
   def test_clips_sums_and_divides_by_what_was_to_come(self):
-    """Those that came, three or five, make no difference to the divisor."""
+    """The divisor is the same for three and for five present clients."""
     process = _private_mean()
     for num_clients in (3, 5):
       state = process.initialize()
@@ -158,7 +158,8 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
     # Multiplier times norm, over four clients.
     values = noise[0].ravel() / (0.5 * 2 / 4)
     num = values.size
-    # Four standard errors of mean, variance, and share within one deviation.
+    # Four standard errors of the mean, the variance, and the fraction within
+    # one deviation.
     self.assertLess(abs(values.mean()), 4 / np.sqrt(num))
     self.assertLess(abs(values.var() - 1), 4 * np.sqrt(2 / num))
     self.assertLess(
@@ -170,8 +171,8 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
     return process, process.initialize()
 
   def test_noise_follows_from_192_bits_of_keyed_hashes(self):
-    """As written out here, with SipHash in Python."""
-    # The test vector of its paper.
+    """Noise equals a second implementation, with SipHash in Python."""
+    # The test vector of SipHash's paper.
     self.assertEqual(
       sip_hash.compute(bytes(range(16)), bytes(range(15))), 0xA129CA6149BE45E5
     )
@@ -209,7 +210,7 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
     folder = pathlib.Path(self.create_tempdir().full_path)
     manager = checkpoints.Checkpoints(folder, num_kept=1)
     manager.save(state, 1)
-    # A new object, as in a program that starts anew.
+    # A new object, as in a restarted program.
     restarted = _create_private_mean()
     loaded = manager.load_latest(restarted.initialize())
     found, _ = self._noise(restarted, loaded)
@@ -226,10 +227,10 @@ class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
     low, high = update[0].min(), update[0].max()
     step = (high - low) / (2**bits - 1)
     expected = low + step * np.round((update[0] - low) / step)
-    # What lies halfway goes up or down by what float32 makes of it.
+    # Values halfway are rounded up or down, by float32's rounding.
     difference = np.abs(output.result[0] - expected)
     self.assertGreater(np.mean(difference < 1e-5), 0.99)
-    # Small tensors are sent as they are.
+    # Small tensors are sent unchanged.
     np.testing.assert_allclose(output.result[1], update[1], rtol=1e-6)
 
 

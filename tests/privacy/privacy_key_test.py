@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the key that noise and cohorts of a private run follow from."""
+"""Tests of the key from which a private run derives noise and cohorts."""
 
 import hashlib
 import os
@@ -111,7 +111,7 @@ class PrivacyKeyFileTest(parameterized.TestCase):
     self._assert_refused('cannot read .*/privacy.key, the secret key')
 
   def test_file_system_without_permissions_is_refused(self):
-    """Before any of the key is written."""
+    """The file is rejected before any part of the key is written."""
     of_open = os.open
 
     def open_for_all(path, flags, mode=0o777):
@@ -132,7 +132,7 @@ class PrivacyKeyFileTest(parameterized.TestCase):
 
 
 class ExperimentFolderTest(absltest.TestCase):
-  """Follows the key in the folder of an experiment of three rounds."""
+  """Tests of the key in the folder of an experiment of three rounds."""
 
   def setUp(self):
     super().setUp()
@@ -168,7 +168,7 @@ class ExperimentFolderTest(absltest.TestCase):
   def test_complete_experiment_cannot_be_given_more_rounds(self):
     self._keep()
     self._run_to(3)
-    # A kill may have left a copy.
+    # A killed program may have left a copy.
     copy = durable_files.temporary_path(self._file)
     copy.write_bytes(_KEY.secret)
     privacy_key.remove(self._file)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of epsilon against its formulas."""
+"""Tests of epsilon against the formulas of the papers."""
 
 import math
 
@@ -26,7 +26,7 @@ def _compute(**overrides):
 
 
 def _gaussian_rdp(order, noise_multiplier):
-  """Renyi divergence of a sum that one client moves by two clipping norms.
+  """Renyi divergence of a sum that one client changes by two clipping norms.
 
   References:
     Mironov. Renyi differential privacy. 2017. Proposition 7.
@@ -35,7 +35,7 @@ def _gaussian_rdp(order, noise_multiplier):
 
 
 def _to_epsilon(order, rdp, delta):
-  """Returns the epsilon of a Renyi divergence.
+  """The epsilon of a Renyi divergence.
 
   References:
     Canonne, Kamath, Steinke. The discrete Gaussian for differential privacy.
@@ -45,7 +45,7 @@ def _to_epsilon(order, rdp, delta):
 
 
 def _sampled_rdp(order, share, noise_multiplier):
-  """Bounds the divergence of a round whose cohort is a share of all clients.
+  """A bound of the divergence of a round with a share of all clients.
 
   References:
     Wang, Balle, Kasiviswanathan. Subsampled Renyi differential privacy and
@@ -72,7 +72,7 @@ class PrivacyTest(parameterized.TestCase):
   def test_all_clients_in_each_round_is_the_gaussian_mechanism(
     self, noise_multiplier, num_rounds, delta
   ):
-    # The best of all orders, and not only of those that a library has.
+    # The best of all orders, not only of the orders that a library tries.
     least = min(
       _to_epsilon(
         order, num_rounds * _gaussian_rdp(order, noise_multiplier), delta
@@ -98,7 +98,7 @@ class PrivacyTest(parameterized.TestCase):
       for order in range(2, 60)
     )
     found = _compute(noise_multiplier=noise_multiplier, num_rounds=num_rounds)
-    # The bound has been improved on since, by half at most in these cases.
+    # Later bounds are tighter, by at most half in these cases.
     self.assertBetween(found, proved / 2, proved * 1.0001)
 
   def test_nothing_or_everything_is_told(self):

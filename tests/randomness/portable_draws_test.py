@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that portable draws are those of the kernels, compiled or not."""
+"""Tests that portable draws equal the draws of TensorFlow's kernels."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -10,7 +10,7 @@ import tensorflow as tf
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
 
-# Seeds of both signs: XLA's own generator changes negative ones.
+# Seeds of both signs: XLA's own generator changes negative seeds.
 _SEEDS = ((0, 0), (123, -456), (-7, 8), (-(2**31), 2**31 - 1))
 # The last number has more words than a block of the generator.
 _DRAWS = {
@@ -46,7 +46,8 @@ class PortableDrawsTest(parameterized.TestCase):
       np.testing.assert_array_equal(portable(seed), draw(seed))
 
   @parameterized.parameters(
-    # 1 more than it is 1, of which Gamma is drawn in another way.
+    # 1 + 1e-17 is rounded to 1, for which Gamma numbers are drawn in another
+    # way.
     (1e-17, False),
     (0.75, True),
   )
@@ -55,10 +56,11 @@ class PortableDrawsTest(parameterized.TestCase):
       return random_draws.beta(3, seed, concentration=concentration)
 
     portable = _draw(draw, jit_compile=jit_compile)
-    # One attempt in twenty or less fails: some draws need several.
+    # At most one attempt in twenty fails, so that some draws need several
+    # attempts.
     for number in range(0, 60, 2):
       seed = tf.constant([number - 30, 977 * number])
-      # Computed in double precision, whose functions may differ in the last
+      # Computed in double precision, in which functions may differ in the last
       # digit, and rounded to float32.
       np.testing.assert_allclose(
         portable(seed), draw(seed), rtol=np.finfo(np.float32).eps

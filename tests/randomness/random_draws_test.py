@@ -19,7 +19,7 @@ _NUM_ROUNDS = 40
 
 
 def _create_population(num_images):
-  """Returns five clients: two are in a round, and one in five drops out."""
+  """Creates five clients: two are in a round, and one in five drops out."""
   data = sources.ImagePool(
     np.zeros([5 * num_images, 1, 1, 1], np.uint8),
     np.zeros([5 * num_images], np.int32),
@@ -43,7 +43,7 @@ def _select(num_images, num_before, client_id):
 
 
 def _visit(population, rounds):
-  """Returns (round, client, indices of its images) of all updates of rounds."""
+  """The (round, client, indices of images) of all updates of rounds."""
   visits = []
   for round_num in rounds:
     for dataset in population.datasets(round_num):
@@ -74,14 +74,14 @@ class EpochsOfClientsTest(parameterized.TestCase):
       ]
       for epoch in epochs[:-1]:
         self.assertCountEqual(np.concatenate(epoch), range(num_images))
-      # The last one need not be over.
+      # The last epoch need not be over.
       unfinished = np.concatenate(epochs[-1])
       self.assertLen(set(unfinished), len(unfinished))
       self.assertEqual(
         {len(batch) for batch in batches},
         {min(_BATCH_SIZE, num_images), num_images % _BATCH_SIZE or _BATCH_SIZE},
       )
-      # Epochs differ in their order, clients too.
+      # Epochs have different orders, and so have clients.
       if num_images > 2:
         orders = {tuple(np.concatenate(epoch)) for epoch in epochs[:-1]}
         self.assertGreater(len(orders), 1)
@@ -137,7 +137,7 @@ class OrderTest(tf.test.TestCase):
 
 
 class BetaTest(parameterized.TestCase):
-  # Of a concentration of 0.001, nearly all draws are 0 or 1 in float32.
+  # With a concentration of 0.001, nearly all draws are 0 or 1 in float32.
   @parameterized.parameters(1e-3, 0.03, 0.75, 10)
   def test_share_below_each_bound_is_that_of_the_distribution(self, a):
     draws = random_draws.beta(4000, tf.constant([3, 4]), concentration=a)

@@ -28,7 +28,7 @@ def _numpy_draws(*keys):
 
 
 class DrawsTest(parameterized.TestCase, tf.test.TestCase):
-  """Tests that hold for both kinds of draws."""
+  """Tests of both kinds of draws."""
 
   @parameterized.parameters(_stateless_draws, _numpy_draws)
   def test_keys_and_purposes_do_not_share_a_stream(self, draw):
@@ -46,7 +46,8 @@ class DrawsTest(parameterized.TestCase, tf.test.TestCase):
     # Seed, round, client, epoch.
     keys = itertools.product(range(3), repeat=4)
     first_draws = [draw(seed, _PURPOSE, *rest)[0] for seed, *rest in keys]
-    # float32 has 2^23 values there; 81 draws may agree once in 2600 cases.
+    # float32 has 2^23 values in [0, 1); two of 81 draws are equal once in 2600
+    # cases.
     self.assertLen(set(first_draws), 3**4)
 
 

@@ -23,7 +23,7 @@ from tff_semifl.cli import commands
 
 _ROOT = source_tree.PROJECT_ROOT
 _FOLDER = _ROOT / 'deploy'
-# Two machines in Ray's view.
+# Ray's list of two machines.
 _SRUN = """#!/bin/bash
 "$@" &
 # Two clusters cannot start on one machine at the same time.
@@ -47,7 +47,7 @@ class DockerfileTest(absltest.TestCase):
       *project['project']['license-files'],
       project['project']['readme'],
       'pyproject.toml',
-      # The packages of `make venv`, and with GPU=1.
+      # The packages of `make venv`, with and without GPU=1.
       *('Makefile', 'requirements.txt', 'requirements-gpu.txt'),
     }
     text = re.sub(r'#.*\n|\\\n', '', (_FOLDER / 'Dockerfile').read_text())
@@ -96,7 +96,7 @@ class SlurmRayTest(absltest.TestCase):
           'SLURM_CPUS_PER_TASK': '1',
         },
         cwd=folder,
-        # In a file, as processes of Ray hold it open.
+        # To a file, because processes of Ray hold the output open.
         stdout=log,
         stderr=log,
         timeout=300,
@@ -104,5 +104,5 @@ class SlurmRayTest(absltest.TestCase):
       log.seek(0)
       self.assertEqual(completed.returncode, 0, log.read())
     self.assertTrue((folder / 'results/small/export').exists())
-    # The token is gone, with all that was started.
+    # The token is removed, and all processes have ended.
     self.assertCountEqual(os.listdir(folder), ['bin', 'results'])

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Links and cited differences lead somewhere."""
+"""Tests that links lead somewhere, and that cited differences exist."""
 
 import re
 
@@ -11,7 +11,7 @@ from tests.repository import source_tree
 
 _ROOT = source_tree.PROJECT_ROOT
 _LINK = re.compile(r'\]\(([^)#\s]+)(?:#[^)]*)?\)')
-# Places where a paper and its authors' code differ.
+# Differences between a paper and its authors' code.
 _DIFFERENCE = re.compile(r'^\| ((?:D|FL|S)\d+) \| ', re.MULTILINE)
 _CITED = re.compile(r'\(((?:D|FL|S)\d+)\)')
 

@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that imports point one way, from algorithms to their parts."""
+"""Tests that imports have one direction, from algorithms to their parts."""
 
 from absl.testing import absltest
 
 from tests.repository import source_tree
 
 # The rooms: folders and modules of tff_semifl, and the other top-level folders.
-# Each may import those before it, and itself.
+# A room may import itself and the rooms before it.
 _ROOMS = (
   'private_api',
   'settings',
@@ -43,7 +43,7 @@ _PRIVATE = (
 )
 _SHIM = 'tff_semifl/private_api.py'
 
-# Plain TensorFlow, readable and testable without TFF.
+# Plain TensorFlow, which can be read and tested without TFF.
 _WITHOUT_TFF = (
   'tff_semifl/augment/',
   'tff_semifl/core/losses.py',
@@ -55,13 +55,13 @@ _WITHOUT_TFF = (
 
 
 def _get_room(path: str) -> str:
-  """The room that a file lies in."""
+  """The room of a file."""
   parts = path.removesuffix('.py').split('/')
   return parts[1] if parts[0] == 'tff_semifl' else parts[0]
 
 
 def _check(path: str, module: str) -> str | None:
-  """The problem of an import, or None."""
+  """Describes a forbidden import; None for an allowed import."""
   if module.split('.')[0] not in source_tree.SOURCE_FOLDERS:
     if module.startswith(_PRIVATE) and path != _SHIM:
       return f'please name it in {_SHIM}, which alone uses what is not public'
@@ -73,7 +73,7 @@ def _check(path: str, module: str) -> str | None:
   imported = source_tree.find_module_file(module)
   if imported is None:
     return 'there is no such module'
-  # The file names what users import; it imports nothing itself.
+  # The file lists what users import; it imports nothing itself.
   if imported == 'tff_semifl/__init__.py':
     return None
   room, imported_room = _get_room(path), _get_room(imported)

@@ -26,7 +26,7 @@ def _read(name):
 
 
 def _parse(entries):
-  """The requirement of each package, by its canonical name."""
+  """The requirement of each package, by canonical name."""
   parsed = [requirements.Requirement(each) for each in entries]
   return {utils.canonicalize_name(each.name): each for each in parsed}
 
@@ -39,7 +39,7 @@ def _read_lock(name='requirements'):
 
 
 def _read_licences(name):
-  """The licence in a package's metadata, or else in its files."""
+  """The licence in a package's metadata, or otherwise in its files."""
   package = metadata.distribution(name)
   classifiers = package.metadata.get_all('Classifier', [])
   said = [each for each in classifiers if each.startswith('License ::')]
@@ -80,7 +80,7 @@ class PackagesTest(parameterized.TestCase):
       project['project']['dependencies'],
       project['dependency-groups']['dev'],
       overridden,
-      # Installed with --no-deps, so that no tool checks these.
+      # Installed with --no-deps, so that no tool checks these packages.
       *((metadata.requires(name) or ()) for name in lock),
     ):
       for name, needed in _parse(entries).items():

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the files that a reader of one SemiFL round goes through."""
+"""Tests of the files to read for understanding a round of SemiFL."""
 
 import functools
 
@@ -9,12 +9,12 @@ from absl.testing import absltest
 
 from tests.repository import source_tree
 
-# From here imports are followed, to the file that has the gradient tape.
+# Imports are followed from here to the file with the gradient tape.
 _FIRST = 'tff_semifl/core/rounds.py'
 _CLIENT = 'tff_semifl/core/client_update.py'
 _LAST = 'tff_semifl/core/training_loop.py'
 _ROOMS = ('tff_semifl/core/',)
-# Read on the way, with no import of the tape.
+# Read on the way, without an import path to the tape.
 _LABELING = 'tff_semifl/core/labeling.py'
 _MOST_FILES = 12
 _MOST_LINES = 2000
@@ -29,7 +29,7 @@ def _find_imported(path: str) -> set[str]:
 
 
 def _find_between(first: str, last: str) -> set[str]:
-  """The files on all paths of imports from one file to another."""
+  """The files on all import paths from one file to another."""
   found = {last} if first == last else set()
   for path in _find_imported(first) - {first}:
     found |= _find_between(path, last)

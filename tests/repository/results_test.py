@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables and quoted numbers of pages are those of the recorded runs."""
+"""Tests that tables and numbers on pages equal the recorded runs."""
 
 import csv
 import statistics
@@ -21,7 +21,7 @@ _RESULTS = results_pages.RESULTS
 
 
 def _mean(page, experiment, row=-1):
-  """The mean accuracy of all seeds in a row of their metrics."""
+  """The mean accuracy over seeds, in a row of the metrics."""
   paths = sorted((_RESULTS / page).glob(f'{experiment}_seed*/metrics.csv'))
   return statistics.fmean(
     float(list(csv.DictReader(path.open()))[row]['test/accuracy'])

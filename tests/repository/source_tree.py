@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Python files of a tree of sources, and their imports."""
+"""The Python files of a source tree, and their imports."""
 
 import ast
 import pathlib
 
 PROJECT_ROOT = pathlib.Path(__file__).parents[2]
 
-# The folders in which the project's own Python lies.
+# The folders with the project's own Python files.
 SOURCE_FOLDERS = (
   'tff_semifl',
   'tasks',

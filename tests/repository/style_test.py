@@ -16,7 +16,7 @@ _LICENSE_LINES = (
 
 
 def _find_arguments_without_hint(source: str) -> list[str]:
-  """'line: function(argument)' for each of a public function or method."""
+  """Lists 'line: function(argument)' for public functions and methods."""
   tree = ast.parse(source)
   classes = [
     node

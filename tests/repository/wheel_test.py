@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The wheel: built, installed into an empty environment, and used there.
+"""Tests of the wheel, installed into an empty environment.
 
-TensorFlow and the other dependencies are those of the Python that runs this
-test; `tff_semifl` is installed from the wheel. Nothing needs the network.
+TensorFlow and the other dependencies are from the Python that runs this test;
+`tff_semifl` is installed from the wheel. Nothing needs the network.
 """
 
 import os
@@ -59,7 +59,7 @@ class WheelTest(absltest.TestCase):
     super().setUpClass()
     cls.folder = pathlib.Path(tempfile.mkdtemp())
     cls.addClassCleanup(shutil.rmtree, cls.folder)
-    # setuptools leaves files beside what it builds.
+    # setuptools leaves files beside the wheel.
     source = cls.folder / 'source'
     for name in _PACKAGES:
       ignored = shutil.ignore_patterns('__pycache__')
@@ -84,7 +84,7 @@ class WheelTest(absltest.TestCase):
 
   @classmethod
   def run_there(cls, program, *arguments) -> str:
-    """Returns the output of a program run in an empty folder."""
+    """Runs a program in an empty folder; returns its output."""
     environment = {k: v for k, v in os.environ.items() if k != 'PYTHONPATH'}
     return subprocess.check_output(
       [cls.programs / program, *arguments],

@@ -33,7 +33,7 @@ def _legend(fig):
 
 
 def _band(axes):
-  """Returns the lower and the upper edge of the one band, by round."""
+  """The lower and the upper edge of the single band, by round."""
   [band] = axes.collections
   vertices = band.get_paths()[0].vertices
   return {
@@ -54,8 +54,9 @@ class LearningCurvesTest(parameterized.TestCase):
     np.testing.assert_allclose(alone.get_ydata(), [20, 30, 35])
     np.testing.assert_array_equal(alone.get_xdata(), [0, 1, 2])
     self.assertEqual(_legend(fig), ['SemiFL', 'labels alone'])
-    # Who labels nothing has no curve of it. In round 0 nobody labels; in round
-    # 1 nobody was sure, which is a ratio of 0, and nothing to be right.
+    # Systems without pseudo-labels have no curve of them. In round 0 there are
+    # no pseudo-labels; in round 1 none is confident, which is a ratio of 0 and
+    # an undefined accuracy.
     for axes, values in (
       (ratio, [np.nan, 0, 30]),
       (right, [np.nan] * 2 + [80]),
@@ -78,7 +79,7 @@ class LearningCurvesTest(parameterized.TestCase):
     np.testing.assert_array_equal(seeds.get_xdata(), [0, 1])
     np.testing.assert_allclose(seeds.get_ydata(), [40, 40])
     np.testing.assert_allclose(one.get_ydata(), [20, 40])
-    # Distances from the mean are 20, 10 and 30: of three numbers the variance
+    # Distances from the mean are 20, 10 and 30: the variance of three numbers
     # is (400 + 100 + 900) / 2 = 700.
     deviation = np.sqrt(700)
     band = _band(axes)

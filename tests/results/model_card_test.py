@@ -33,7 +33,7 @@ _HPARAMS = hparams_file.Hparams(
     'seed': 5,
     'total_rounds': 10,
     'learning_rate': 0.125,
-    # How it was run.
+    # The settings with which the run was started.
     'output_dir': '/home/someone/results',
   },
   data='40 labeled images, and others',
@@ -110,7 +110,7 @@ class ModelCardTest(absltest.TestCase):
       self.assertIn(text, card)
     self.assertNotIn('/home/someone', card)
     self.assertNotIn('None', card)
-    # The card has no complaint about this training and these numbers.
+    # The card has no warning about this training and these numbers.
     for text in ('not fully trained', 'not balanced', 'rivacy'):
       self.assertNotIn(text, card)
 
@@ -129,8 +129,8 @@ class ModelCardTest(absltest.TestCase):
 
   def test_says_how_right_the_model_is(self):
     card = self._write([[9, 0, 1], [10, 20, 10], [0, 0, 0]])
-    # 29 of 50, 9 of 10 and 20 of 40, with q = 1.96^2: Wilson's intervals are
-    # (k + q/2 +- 1.96 sqrt(k (n - k) / n + q/4)) / (n + q).
+    # 29 of 50, 9 of 10 and 20 of 40, with q = 1.96^2: Wilson's intervals are (k
+    # + q/2 +- 1.96 sqrt(k (n - k) / n + q/4)) / (n + q).
     for text in (
       '58.0% of 50 images of 2 of 3 classes (95% interval 44.2% to 70.6%)',
       # Precision 9/19, and F1 18/29.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of reports: their content, and that pages load nothing."""
+"""Tests of reports: the content, and that pages load nothing."""
 
 import html.parser
 import types
@@ -24,7 +24,7 @@ _VOID = ('meta', 'img', 'br')
 
 
 class _Parser(html.parser.HTMLParser):
-  """Checks that elements are closed, and keeps texts of cells."""
+  """Checks that elements are closed, and keeps the texts of cells."""
 
   def __init__(self):
     super().__init__()
@@ -51,7 +51,7 @@ class _Parser(html.parser.HTMLParser):
 
 
 def _score(labels, predicted, confidence):
-  """Scores of predictions that are all made with one confidence."""
+  """Scores of predictions that all have the same confidence."""
   labels, predicted = np.array(labels), np.array(predicted)
   rest = (1 - confidence) / (len(_NAMES) - 1)
   probabilities = np.where(
@@ -68,7 +68,7 @@ def _score(labels, predicted, confidence):
 
 
 def _create(name='mine_seed0', *, labels, predicted, **changes):
-  """A run with predictions."""
+  """Creates a run with predictions."""
   found = _score(labels, predicted, 0.7)
   flags = {'task': 'digits', 'seed': 0, 'total_rounds': 2, 'output_dir': '/x'}
   flags |= changes.pop('flags', {})
@@ -114,7 +114,7 @@ class ReportTest(absltest.TestCase):
     parser = _Parser()
     parser.feed(content)
     self.assertEmpty(parser.open)
-    # The page loads nothing, and no name becomes an element.
+    # The page loads nothing, and names do not become elements.
     for name, value in parser.attributes:
       if name in ('src', 'href', 'xlink:href'):
         self.assertRegex(value, '^(#|data:image/png;base64,)')
@@ -130,7 +130,7 @@ class ReportTest(absltest.TestCase):
     # The mean of 3/4, 1/2 and 2/3.
     [balanced] = [row for row in rows if row[0] == 'balanced accuracy']
     self.assertEqual(balanced[1], '63.9%')
-    # A user's metric, in the round of the model.
+    # A user's metric, in the round of the exported model.
     self.assertIn(['mine', '9', '', ''], rows)
     self.assertIn(
       [
@@ -155,7 +155,7 @@ class ReportTest(absltest.TestCase):
     ):
       self.assertIn(said, content)
     self.assertLess(len(content), 300_000)
-    # Settings of the run are no settings of the experiment.
+    # Settings of the program are not settings of the experiment.
     self.assertNotIn('--output_dir', content)
 
   def test_degenerate_predictions(self):
@@ -176,7 +176,7 @@ class ReportTest(absltest.TestCase):
     content, rows = self._parse([run])
     self.assertIn('and images: the images are gone.', content)
     self.assertIn(['accuracy', '50.0%', '', 'higher'], rows)
-    # Together with one that was examined.
+    # Together with an evaluated run.
     other = _create('other', labels=[0, 1], predicted=[0, 1])
     groups = report_of_groups.find_groups([run, other])
     self.assertIn(

@@ -44,7 +44,7 @@ class RunRecordTest(tf.test.TestCase):
     opened = experiment_folder.open_folder(experiment)
     with runtime.simulation_context():
       final = running.run(experiment, opened, quiet=True)
-    # A report computes no features.
+    # Reports do not compute features.
     shutil.rmtree(cache)
     with contextlib.redirect_stderr(io.StringIO()):
       found = run_record.read(opened.path)
@@ -55,7 +55,7 @@ class RunRecordTest(tf.test.TestCase):
     self.assertAlmostEqual(scores.accuracy, final.accuracy, places=6)
     for each in found.evaluated.wrong:
       self.assertEqual(each.image.shape, experiment.task.outside.image_shape)
-    # Labels alone, with clients, the gain, and how much clients differ.
+    # The labels alone, with clients, the gain, and how much clients differ.
     self.assertGreaterEqual(len(found.result), 4)
     self.assertIn(f'{final.accuracy:.1%}', found.result[1])
 

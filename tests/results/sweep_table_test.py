@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the tables of a sweep; numbers are worked out by hand."""
+"""Tests of the tables of a sweep, with numbers computed by hand."""
 
 import math
 
@@ -58,7 +58,7 @@ _VALUES = [
 
 
 def _rows(*losses):
-  """Returns a row for each value, with the losses of two runs or fewer."""
+  """A row for each value, with the losses of at most two runs."""
   return [
     sweep_table.Row(
       entry,
@@ -79,10 +79,11 @@ def _choose(rows):
 
 class TableTest(absltest.TestCase):
   def test_markdown(self):
-    # Last: mean 83%, off by -3, 1 and 2 points: the root of 14/2 is 2.65. Best:
-    # mean 91%, off by -1, -1 and 2: the root of 6/2 is 1.73. Of the first and
-    # the third seed there are differences of 1 and -2 points: -0.5 on average,
-    # off by 1.5, the root of 4.5 over that of 2 is 1.5. Of t it is 12.706.
+    # Last accuracy: mean 83%, deviations -3, 1 and 2 points: sqrt(14/2) is
+    # 2.65. Best accuracy: mean 91%, deviations -1, -1 and 2: sqrt(6/2) is 1.73.
+    # The differences for the first and third seed are 1 and -2 points: mean
+    # -0.5, deviations 1.5, error sqrt(4.5) / sqrt(2) = 1.5. The quantile of t
+    # is 12.706.
     self.assertEqual(
       sweep_table.tabulate(_ROWS, 'test')[0].split('\n\n')[0].splitlines(),
       [
@@ -144,7 +145,8 @@ class TableTest(absltest.TestCase):
 
 class ChoiceTest(absltest.TestCase):
   def test_least_mean_loss_is_chosen(self):
-    # All have the same accuracy; the least loss of a run is that of another.
+    # All values have the same accuracy; the least loss of a single run belongs
+    # to another value.
     rows = _rows([0.1, 0.7], [0.3, 0.4], [0.5, 0.5])
     self.assertEqual(
       _choose(rows),
@@ -160,7 +162,7 @@ class ChoiceTest(absltest.TestCase):
     for losses in ([math.nan, 0.0], [math.inf, 0.0]):
       (chosen, *_) = _choose(_rows(losses, [0.9, 0.9], [1.0, 1.0]))
       self.assertIn('learning_rate=0.3', chosen)
-    # A value without one of its runs is not chosen.
+    # A value with a missing run is not chosen.
     (chosen, *_) = _choose(_rows([0.5, 0.5], [0.4, 0.4], [0.1]))
     self.assertIn('learning_rate=0.3', chosen)
     self.assertEqual(

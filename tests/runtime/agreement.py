@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs computations on both runtimes and compares results.
+"""Runs computations on both local runtimes and compares results.
 
-The C++ runtime is TFF's own: what it computes is what a computation means.
+The C++ runtime is TFF's own, and defines the right results.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from tff_semifl import runtime
 
 
 def to_leaves(value: Any, path: str = '') -> dict[str, Any]:
-  """Returns the parts of a result by their paths."""
+  """The parts of a result, by path."""
   container = type(value)
   if isinstance(value, tf.data.Dataset):
     container = value.element_spec
@@ -43,7 +43,7 @@ def to_leaves(value: Any, path: str = '') -> dict[str, Any]:
 
 
 class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
-  """A test that runs computations on both runtimes."""
+  """Base class of tests that run computations on both runtimes."""
 
   @classmethod
   def setUpClass(cls):
@@ -54,7 +54,7 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
 
   @contextlib.contextmanager
   def use(self, context: tff.framework.SyncContext):
-    """Makes a context the default one in the `with` block."""
+    """Makes a context the default context in the `with` block."""
     former = tff.framework.get_context_stack().current
     tff.framework.set_default_context(context)
     try:
@@ -83,7 +83,7 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
   def assert_agree(
     self, computation: tff.Computation, *args: Any, **tolerance: float
   ) -> Any:
-    """Calls a computation on both runtimes and asserts the same result."""
+    """Runs a computation on both runtimes, and asserts equal results."""
     with self.use(self.in_process):
       ours = computation(*args)
     with self.use(self.native):
@@ -97,7 +97,7 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
     rounds: Sequence[Any],
     **tolerance: float,
   ) -> list[Any]:
-    """Runs a process on both runtimes and asserts the same in each round.
+    """Runs a process on both runtimes, and asserts equal results in each round.
 
     Each round starts from the state that the same runtime has returned.
     """
@@ -109,7 +109,7 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
         for arguments in rounds:
           output = process.next(state, *arguments)
           results.append(output)
-          # A computation that was rewritten returns a dictionary.
+          # A rewritten computation returns a dictionary.
           is_dict = isinstance(output, Mapping)
           state = output['state'] if is_dict else output.state
         outputs.append(results)

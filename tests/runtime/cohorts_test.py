@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of where clients do their work."""
+"""Tests of the devices on which clients run."""
 
 import json
 import pathlib
@@ -45,7 +45,7 @@ class SeveralDevicesTest(absltest.TestCase):
 
   def test_clients_use_devices_in_turn_but_datasets_stay_on_the_cpu(self):
     self.assertEqual(self._found['default'], ['/device:CPU:0'])
-    # Two devices of five clients; `tf.data` has only the first CPU, which
+    # Two devices run five clients. `tf.data` has only the first CPU, which
     # stands for the CPU of a machine with GPUs.
     self.assertEqual(
       self._found['computed'],

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that digests of programs depend on what is computed, not on names."""
+"""Tests that digests depend on operations, not on names."""
 
 from absl.testing import absltest
 import numpy as np
@@ -12,7 +12,7 @@ from tff_semifl.runtime.ray import programs as ray_programs
 
 
 def _digest(name, added=1.0, *, swapped=False):
-  """The digest of a program with functions in functions, loops and names."""
+  """The digest of a program with nested functions, loops and names."""
 
   @tf.function
   def add(x):

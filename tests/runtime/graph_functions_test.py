@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the TensorFlow code of computations."""
+"""Tests of the TensorFlow code of computations."""
 
 from collections.abc import Callable
 import gc
@@ -120,9 +120,10 @@ _ARRAY = np.ones(3, np.float32)
 
 
 def _count_left(function: Callable[[], object]) -> int:
-  """Returns how many blocks of memory a second call leaves.
+  """The number of memory blocks that a second call leaves allocated.
 
-  What TensorFlow and Python keep for later calls is there after the first.
+  Memory that TensorFlow and Python keep for later calls is allocated in the
+  first call.
   """
   function()
   gc.collect()

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of clients and of caching in the context that runs in this process."""
+"""Tests of clients, and of caching, in the in-process context."""
 
 from concurrent import futures
 import contextlib
@@ -103,7 +103,7 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
       self.addCleanup(context.close)
       found.append(context.invoke(run, seeds))
 
-    # Sums have the same order of additions.
+    # Sums are in the same order.
     self.assertAllEqual(found[0][0], found[1][0])
     self.assertAllEqual(found[0][1], found[1][1])
 
@@ -115,7 +115,7 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
         calls.append(name)
         return x
 
-      # Graphs hold it weakly.
+      # Graphs reference the function weakly.
       kept.append(call)
       return lambda x: tf.ensure_shape(
         tf.numpy_function(call, [x], tf.int32), []
@@ -133,7 +133,7 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     @tff.federated_computation(_at_clients(np.int32))
     def work(values):
       trained = tff.federated_map(train, values)
-      # A step of the server stands between those of clients.
+      # A server step is between two client steps.
       total = tff.federated_map(report, tff.federated_sum(trained))
       weighed = tff.federated_map(weigh, trained)
       return total, tff.federated_aggregate(weighed, zero(), add, merge, report)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of arguments and results of computations in this process."""
+"""Tests of arguments and results in the in-process context."""
 
 import collections
 from typing import NamedTuple

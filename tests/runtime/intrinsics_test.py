@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the intrinsics of TFF, in this process."""
+"""Tests of TFF's intrinsics in the in-process context."""
 
 import collections
 
@@ -27,7 +27,7 @@ def _add(x, y):
   return x + y
 
 
-# Not commutative, so that the result shows the clients' order: 012 -> 12.
+# Not commutative, so that the result shows the order of clients: 012 -> 12.
 @tff.tensorflow.computation(np.int32, np.int32)
 def _append_digit(number, digit):
   return 10 * number + digit
@@ -52,7 +52,7 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
         tff.federated_sum(shared),
       )
 
-    # A map of what clients share has a result for each of them by its type.
+    # A map of a value that clients share has, by its type, a result per client.
     self.assertEqual(_invoke(run, 10, [1, 2]), (10, [11, 11], [11, 12], 20))
     self.assertEqual(_invoke(run, 10, []), (10, [], [], 0))
 
@@ -92,7 +92,7 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertEqual(at_server, (3, 3))
     self.assertEqual(mixed, [(3, 1), (3, 2)])
-    # By its type, each client has its own.
+    # By its type, each client has its own value.
     self.assertEqual(shared, [(3, 3), (3, 3)])
 
   def test_aggregate_goes_through_the_clients_in_order(self):

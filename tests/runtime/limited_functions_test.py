@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that results do not depend on a session with its own threads.
+"""Tests that results do not depend on sessions with their own threads.
 
-That a session has these threads is seen in the real program: threads_test.
+threads_test checks in the real program that a session has its own threads.
 """
 
 import os
@@ -44,13 +44,13 @@ def _train(kernel, images):
 @tff.tensorflow.computation(_KERNEL, _IMAGES)
 def _train_on_all(kernel, dataset):
   images = _read(dataset)
-  # The kernel is a result as it is given, and images as they are read.
+  # The kernel is returned unchanged, and images as they are read.
   return _train(kernel, images), kernel, images, tf.shape(images)[0]
 
 
 @tff.tensorflow.computation(_KERNEL, _IMAGES)
 def _train_on_chunks(kernel, dataset):
-  # As client updates read their images.
+  # Images are read as in client updates.
   return _train(kernel, pipelines.concatenate_chunks(dataset))
 
 

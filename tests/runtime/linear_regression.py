@@ -46,7 +46,7 @@ def create_functional_model() -> tff.learning.models.FunctionalModel:
 
 
 def create_model() -> tff.learning.models.VariableModel:
-  """Creates the model with variables; TFF wants this as a `model_fn`."""
+  """Creates the model with variables, as a `model_fn` of TFF."""
   return tff.learning.models.model_from_functional(
     create_functional_model(), [tf.keras.metrics.MeanSquaredError]
   )
@@ -55,7 +55,7 @@ def create_model() -> tff.learning.models.VariableModel:
 def create_client_datasets(
   sizes: Sequence[int], seed: int
 ) -> list[tf.data.Dataset]:
-  """Creates the data of clients that see different inputs and another truth."""
+  """Creates clients' data, with different inputs and different true weights."""
   rng = np.random.default_rng(seed)
   datasets = []
   for client, size in enumerate(sizes):

@@ -25,7 +25,7 @@ _SILENCE_SECONDS = 6
 class Gate:
   """Lets computations wait for the test, and the test for computations.
 
-  Files, as computations are elsewhere.
+  Computations run in other processes, and therefore use files.
   """
 
   def __init__(self, folder):
@@ -42,7 +42,7 @@ class Gate:
     self._state.write_text('open')
 
   def wait_for(self, number):
-    """Waits until so many processes are at work; returns their ids."""
+    """Waits until this number of processes are at work; returns their ids."""
     ray_machines.wait_until(
       lambda: len(list(self._folder.glob('started_*'))) >= number
     )
@@ -55,7 +55,8 @@ class Gate:
   def _pass(self):
     pid = tf.strings.split(tf.io.read_file('/proc/self/stat'))[0]
     tf.io.write_file(tf.strings.join([str(self._folder), '/started_', pid]), '')
-    # A path that seems to depend on the loop, or TensorFlow reads it just once.
+    # The path must seem to depend on the loop; otherwise TensorFlow reads only
+    # once.
     path, num_tries = tf.constant(str(self._state)), 0
     while tf.not_equal(tf.io.read_file(path), 'open'):
       num_tries += 1
@@ -64,8 +65,8 @@ class Gate:
     return num_tries
 
   def guard(self, tensor):
-    """Returns the tensor, when the gate is open."""
-    # An assertion keeps TensorFlow from leaving out a loop without effect.
+    """The tensor, once the gate is open."""
+    # Without an assertion, TensorFlow would drop a loop without effect.
     passed = tf.debugging.assert_non_negative(self._pass())
     with tf.control_dependencies([passed]):
       return tf.identity(tensor)
@@ -116,7 +117,7 @@ class LossTest(tf.test.TestCase):
       with self.assertLogs(level='WARNING') as logs:
         running = self._run(linear_problem.train, process, cohorts)
         killed, silent = map(self._process, self.gate.wait_for(2))
-        # At work is not silent, however long it takes.
+        # An actor at work is not silent, however long the work takes.
         time.sleep(_SILENCE_SECONDS + 1)
         logging.warning('now')
         self.assertLen(logs.output, 1)
@@ -137,13 +138,13 @@ class LossTest(tf.test.TestCase):
           '\n'.join(logs.output),
           f'actor {lost.pid} at 127.0.0.1 is lost: .*{reason}.*repeated',
         )
-        # All actors end, also the stopped one.
+        # All actors end, also the stopped actor.
         ray_machines.wait_until(lambda lost=lost: not lost.is_running())
-      # New actors have replaced them.
+      # New actors have replaced the lost actors.
       self.assertRegex(
         '\n'.join(logs.output), 'actor .* at 127.0.0.1 has joined'
       )
-      # To the last bit: it is no matter who does the work.
+      # Equal to the last bit, whichever actor does the work.
       for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -156,7 +157,7 @@ class LossTest(tf.test.TestCase):
       ),
       _AT_CLIENTS,
     )
-    # One actor, since each replacement has to import TensorFlow.
+    # One actor, because each replacement has to import TensorFlow.
     with self._use(1, client_seconds=4) as context:
       with self.assertLogs(level='WARNING') as logs:
         running = self._run(work, [1, 2])
@@ -169,7 +170,7 @@ class LossTest(tf.test.TestCase):
       def kill(actor):
         return ray_machines.ask_the_dead(actor)
 
-      # Work that seems to kill each actor.
+      # A task that seems to kill each actor.
       with (
         self.assertLogs(level='WARNING'),
         self.assertRaisesRegex(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ray clusters for tests: machines are processes of this one."""
+"""Ray clusters for tests, whose machines are local processes."""
 
 from collections.abc import Callable, Iterator
 import contextlib
@@ -19,7 +19,7 @@ from tff_semifl.runtime.ray import options as ray_options
 ray_options.prepare(is_local=True)
 assert os.environ.get('RAY_AUTH_MODE') == 'token', 'Ray was imported before.'
 
-# Imported after the environment is that of programs.
+# Imported after the environment of programs is set.
 import ray  # noqa: E402
 from ray import cluster_utils  # noqa: E402
 from ray._private import node  # noqa: E402
@@ -59,7 +59,7 @@ def local_cluster(num_cpus: int) -> Iterator[None]:
 
 
 class Machines:
-  """A cluster to which machines can be added or lost."""
+  """A cluster whose machines can be added and killed."""
 
   def __init__(self):
     """Starts the head, which has no CPU for clients."""
@@ -79,7 +79,7 @@ class Machines:
     self._addresses = (f'127.0.0.{number}' for number in itertools.count(2))
 
   def add(self, number: int) -> list[node.Node]:
-    """Adds machines with a CPU each."""
+    """Adds machines with one CPU each."""
     added = [
       self._cluster.add_node(
         wait=False, num_cpus=1, node_ip_address=self.new_address(), **_MACHINE
@@ -91,11 +91,11 @@ class Machines:
     return added
 
   def new_address(self) -> str:
-    """Returns an unused address of this machine."""
+    """An unused address of this machine."""
     return next(self._addresses)
 
   def has(self, ip_address: str) -> bool:
-    """Returns whether a machine, started elsewhere, is in the cluster."""
+    """Whether a machine, started elsewhere, is in the cluster."""
     found = any(
       each['Alive'] and each['NodeManagerAddress'] == ip_address
       for each in self._cluster.global_state.node_table()
@@ -105,7 +105,7 @@ class Machines:
     return found
 
   def processes(self) -> list[int]:
-    """Returns all processes of the machines, but for those of sites."""
+    """All processes of the machines, except processes of sites."""
     nodes = [self._cluster.head_node, *self._cluster.worker_nodes]
     pids = [
       info.process.pid
@@ -116,14 +116,14 @@ class Machines:
     return [*pids, *(child.pid for pid in pids for child in _children(pid))]
 
   def _be_head(self) -> None:
-    # Programs take their machine to be the one that was started last here.
+    # Programs assume to be on the machine that was started last here.
     head = self._cluster.head_node
     services.write_node_ip_address(
       head.get_session_dir_path(), head.node_ip_address
     )
 
   def kill(self, machine: node.Node) -> None:
-    """Switches a machine off."""
+    """Kills all processes of a machine."""
     self._cluster.remove_node(machine, allow_graceful=False)
 
   def stop(self) -> None:
@@ -134,12 +134,12 @@ class Machines:
 
 
 def variables() -> dict[str, str]:
-  """Returns the environment that a program needs to join a cluster."""
+  """The environment with which a program can join a cluster."""
   return {k: v for k, v in os.environ.items() if k.startswith('RAY_')}
 
 
 def is_refused_without_token(ip: str, port: int) -> bool:
-  """Returns whether a server of Ray refuses one who has no token."""
+  """Whether a server of Ray rejects a caller without a token."""
   codes = set()
   with grpc.insecure_channel(f'{ip}:{port}') as channel:
     for method in _METHODS:
@@ -171,11 +171,11 @@ def ask_the_dead(actor: ray.actor.ActorHandle) -> ray.ObjectRef:
 
 
 def actors(parent: int | None = None) -> list[psutil.Process]:
-  """Returns the processes that clients work in."""
+  """The processes in which clients run."""
   found = []
   for process in _children(parent):
     with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-      # Ray gives processes the names of what they are for.
+      # Ray names processes by their purpose.
       if process.cmdline()[:1] and process.cmdline()[0].startswith(
         'ray::Actor'
       ):

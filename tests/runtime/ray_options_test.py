@@ -67,7 +67,7 @@ class PlacementTest(parameterized.TestCase):
       {'gpus_per_client': 0.5},
       {'a': (4, _share(0, 0.5)), 'c': (2, _share(0, 0.5))},
     ),
-    # In floats, seven times a seventh is less than one.
+    # In floating point, seven times a seventh is less than one.
     (
       'sevenths_of_gpus',
       _WITH_GPUS[2:],

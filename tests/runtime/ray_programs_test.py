@@ -24,7 +24,7 @@ _KEYED = b'StringToHashBucketStrong'
 
 
 def _find_programs(computation, argument):
-  """Returns the block of a computation, and its programs."""
+  """The block of a computation, and its programs."""
   programs = []
 
   def run(program, scope, at_server=False):
@@ -43,7 +43,7 @@ def _find_programs(computation, argument):
 
 
 def _run_without(absent, computation, argument):
-  """Returns the result of a computation if clients drop out at first."""
+  """The result of a computation if the first clients drop out."""
   cohort = cohorts.Cohort(len(argument), cohorts.ClientPool())
 
   def run(program, scope):

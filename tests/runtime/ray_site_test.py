@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the programs that a site runs and refuses."""
+"""Tests of the programs that a site runs or rejects."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ _SHAPE = (4, 3, 1)
 
 
 def _program(*types):
-  """Returns the identity as a program."""
+  """The identity as a program."""
   inputs = tff.framework.Reference('inputs', tff.types.to_type(list(types)))
   return tff.framework.Lambda(
     inputs.name, inputs.type_signature, tff.framework.Struct([inputs])

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of computations whose clients work in Ray's processes."""
+"""Tests of computations whose clients run in Ray's processes."""
 
 import collections
 import os
@@ -49,7 +49,7 @@ class TwoActorsTest(agreement.AgreementTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    # A thread for each operation, so as to compare the last digits.
+    # One thread for each operation, so that the last digits are comparable.
     cls.enterClassContext(ray_machines.local_cluster(num_cpus=2))
     cls.ray = cls.enterClassContext(
       runtime.simulation_context(
@@ -58,7 +58,7 @@ class TwoActorsTest(agreement.AgreementTestCase):
     )
 
   def _assert_equal(self, computation, *args):
-    """Asserts that Ray and this process give the same to the last bit."""
+    """Asserts that results of Ray and of this process are bitwise equal."""
     with self.use(self.in_process):
       expected = computation(*args)
     with self.use(self.ray):
@@ -68,7 +68,7 @@ class TwoActorsTest(agreement.AgreementTestCase):
 
   def test_rounds_have_the_same_numbers(self):
     process = linear_problem.build('semifl')
-    # No client, fewer than actors, as many, and more.
+    # No client, fewer clients than actors, as many, and more.
     cohorts = ([], [1], [0, 1], [2, 0, 1])
     with self.use(self.in_process):
       expected = linear_problem.train(process, cohorts)
@@ -84,7 +84,7 @@ class TwoActorsTest(agreement.AgreementTestCase):
     def work(factor, numbers):
       factors = tff.federated_broadcast(factor)
       products = tff.federated_map(_multiply, (numbers, factors))
-      # An aggregation that depends on another.
+      # An aggregation that depends on another aggregation.
       total = tff.federated_broadcast(tff.federated_sum(products))
       return collections.OrderedDict(
         products=products,
@@ -181,12 +181,12 @@ class TwoActorsTest(agreement.AgreementTestCase):
     for round_num in range(3):
       before = collections.Counter(sent)
       weights = np.full(1000, round_num, np.float32)
-      # The third client was there in no round before the last.
+      # The third client takes part for the first time in the last round.
       clients = [images(1), images(2)] + [images(3)] * (round_num == 2)
       self._assert_equal(work, weights, images(0), clients)
       new = sent - before
       self.assertEqual(new['data'], [3 * size, 0, size][round_num])
-      # Once for all clients; numbers besides are few.
+      # Sent once for all clients, with few other numbers.
       self.assertBetween(new['in common'], 4000, 4000 + 2000)
       self.assertLess(new['of each client'], 2000 * len(clients))
 

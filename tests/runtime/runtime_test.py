@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the choice of what runs computations."""
+"""Tests of the choice of the runtime."""
 
 import asyncio
 import os

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Prints as JSON which device runs what, with three logical CPUs.
+"""Prints as JSON which device runs which operations, with three logical CPUs.
 
-TensorFlow learns how many devices there are before it does anything else, so
-this is a program of its own, which `cohorts_test` runs.
+TensorFlow has to know the number of devices before any other call, so that this
+is a separate program, which `cohorts_test` runs.
 """
 
 import json
@@ -25,11 +25,11 @@ _SEQUENCE = tff.SequenceType(tff.TensorType(np.float32, [2, 2]))
 
 
 def _build_computations():
-  """Returns a map at clients and the mean of its results."""
+  """A map at clients, and the mean of its results."""
 
   @tff.tensorflow.computation(_SEQUENCE)
   def work(dataset):
-    """Multiplies matrices in a loop, and adds numbers up inside `tf.data`."""
+    """Multiplies matrices in a loop, and adds numbers in `tf.data`."""
 
     @tf.function
     def multiply(dataset):
@@ -60,7 +60,7 @@ def main() -> None:
     tf.config.list_physical_devices('CPU')[0],
     [tf.config.LogicalDeviceConfiguration()] * 3,
   )
-  # TensorFlow is at work as soon as there is a computation.
+  # The first computation initializes TensorFlow.
   work_at_clients, mean = _build_computations()
   names = [device.name for device in tf.config.list_logical_devices()]
   generator = np.random.default_rng(0)
@@ -68,7 +68,7 @@ def main() -> None:
     list(generator.normal(size=(4, 2, 2)).astype(np.float32)) for _ in range(5)
   ]
 
-  # A result of a context has no device any more: look inside.
+  # Results of a context have no device, unlike tensors inside.
   pool = cohorts.ClientPool(devices=names[1:])
   evaluate = stages.build_evaluate(
     in_process.compile_to_block(work_at_clients),

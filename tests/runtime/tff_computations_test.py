@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that computations of TFF and TensorFlow mean what they mean to TFF.
+"""Tests that computations give the same results as in TFF.
 
-TFF's worker runs each call in a session of its own: what TensorFlow keeps must
-not outlive a call in this process either.
+TFF's worker runs each call in its own session: a call in this process must not
+leave state in TensorFlow either.
 """
 
 import collections

@@ -1,10 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that TFF's aggregators and algorithms compute what they do in TFF.
+"""Tests that TFF's aggregators and algorithms give the same results as in TFF.
 
-TFF's own rewriting replaces secure sums by sums in the clear: TFF's worker has
-no others. Noise that has no seed cannot be compared, and is switched off.
+Secure sums are replaced by sums in the clear, by TFF's own rewriting, because
+TFF's worker has no secure sums. Noise without a seed cannot be compared, and is
+switched off.
 """
 
 import collections
@@ -27,13 +28,13 @@ _SGD = _optimizers.build_sgdm(0.02)
 _VALUE_SPECS = collections.OrderedDict(
   w=tf.TensorSpec([3, 2]), b=tf.TensorSpec([2])
 )
-# Examples of each client, in each round: one client has none, at last there is
-# no client.
+# The number of examples of each client, in each round: one client has none, and
+# the last round has no client.
 _ROUNDS = ((3, 0, 5), (4,), ())
 
 
 def _create_values(num_clients, seed):
-  """Values of norms about 3, 6, 9, ...: some are clipped, some are not."""
+  """Values of norms about 3, 6, 9, ...: some are clipped, others are not."""
   rng = np.random.default_rng(seed)
   return [
     collections.OrderedDict(
@@ -45,7 +46,7 @@ def _create_values(num_clients, seed):
 
 
 def _in_the_clear(process):
-  """Returns the process with sums in place of secure sums."""
+  """A process with sums in place of secure sums."""
   replace = tff.backends.test.replace_secure_intrinsics_with_bodies
   return types.SimpleNamespace(
     initialize=replace(process.initialize), next=replace(process.next)
@@ -87,7 +88,8 @@ class TffAggregatorsTest(agreement.AgreementTestCase):
     weight_types = [tff.TensorType(np.float32)] * is_weighted
     process = _in_the_clear(factory.create(value_type, *weight_types))
     rounds = []
-    # The estimates of some are NaN once there was no client: this comes last.
+    # Some estimates are NaN after a round without clients, so that this comes
+    # last.
     for seed, num_clients in enumerate((3, 1, 0)):
       weights = [[1.0, 2.5, 4.0][:num_clients]] * is_weighted
       rounds.append((_create_values(num_clients, seed), *weights))
@@ -131,7 +133,7 @@ class TffAlgorithmsTest(agreement.AgreementTestCase):
   )
   def test_training(self, build):
     outputs = self.assert_agree_in_rounds(build(), _create_rounds())
-    # Weights have changed in the rounds with data, and not in the last.
+    # Weights have changed in the rounds with data, and not in the last round.
     states = [outputs[0], *(output.state for output in outputs[1:])]
     weights = [
       np.concatenate([w.ravel() for w in state.global_model_weights.trainable])
@@ -144,7 +146,7 @@ class TffAlgorithmsTest(agreement.AgreementTestCase):
   def test_evaluation(self):
     process = _algorithms.build_fed_eval(_functional_model())
     *_, last = self.assert_agree_in_rounds(process, _create_rounds())
-    # Sums over all rounds survive a round without clients.
+    # Sums over all rounds are kept in a round without clients.
     metrics = last.metrics['client_work']['eval']['total_rounds_metrics']
     self.assertGreater(metrics['mean_squared_error'], 0.1)
 

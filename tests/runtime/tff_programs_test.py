@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that TFF's training program runs on the runtime in process."""
+"""Tests that TFF's training program runs on the in-process runtime."""
 
 import asyncio
 import csv
@@ -53,7 +53,7 @@ class TffProgramsTest(tf.test.TestCase):
     self.addCleanup(tff.framework.set_default_context, former)
 
   def _run_program(self, process):
-    """Returns the last state of a program."""
+    """Runs a program; returns its last state."""
     tff.framework.set_default_context(
       tff.program.NativeFederatedContext(runtime.AsyncContext(self._context))
     )

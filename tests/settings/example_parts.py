@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts to try settings on: a pizza."""
+"""Example parts for tests of settings: a pizza."""
 
 import dataclasses
 
@@ -22,7 +22,7 @@ class Oven(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cheese(settings.Settings):
-  """Cheese on it."""
+  """Cheese on a pizza."""
 
   grams: float = settings.setting(100.0, 'Grams.', settings.ABOVE_0)
   kind: str = settings.setting(
@@ -32,14 +32,14 @@ class Cheese(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Vegetables(settings.Settings):
-  """Vegetables on it."""
+  """Vegetables on a pizza."""
 
   vegetables: tuple[str, ...] = settings.setting((), 'Which, with commas.')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pizza(settings.Settings):
-  """All of it."""
+  """A whole pizza."""
 
   name: str
   topping: settings.Settings = settings.choice(

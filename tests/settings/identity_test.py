@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the identity of a part beside its settings."""
+"""Tests of a part's identity, which includes more than its settings."""
 
 import dataclasses
 import functools
@@ -45,7 +45,7 @@ def _add_2(x):
 
 
 def _run(source, name='f', module='__main__'):
-  """Returns an object of a program or module by name."""
+  """An object of a program or module, by name."""
   found = types.ModuleType(module)
   exec(source, found.__dict__)
   return found.__dict__[name]
@@ -119,7 +119,7 @@ class IdentityTest(parameterized.TestCase):
 
 class CodeTest(absltest.TestCase):
   def _load(self, source):
-    """Returns f of a module with this source."""
+    """The function f of a module with this source."""
     path = pathlib.Path(self.create_tempdir().full_path, 'own.py')
     path.write_text(source)
     linecache.clearcache()
@@ -164,7 +164,7 @@ class CodeTest(absltest.TestCase):
     self.assertNotEqual(identity.digest(one), identity.digest(other))
 
   def test_is_equal_in_another_process(self):
-    """Sets of texts, which are constants here, have another order there."""
+    """Constant sets of strings have another order in another process."""
     folder = self.create_tempdir().full_path
     pathlib.Path(folder, 'own.py').write_text(
       'class Own:\n'

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of names of objects outside of this package."""
+"""Tests of references to objects outside of this package."""
 
 import contextlib
 import pathlib

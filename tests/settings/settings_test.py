@@ -14,7 +14,7 @@ from tff_semifl import settings
 
 
 class PartTest(parameterized.TestCase):
-  """One part by itself."""
+  """Tests of a single part."""
 
   def test_whole_number_becomes_a_float(self):
     degrees = example_parts.Oven(degrees=300).degrees
@@ -35,7 +35,7 @@ class PartTest(parameterized.TestCase):
 
 
 class Plain(example_parts.Oven):
-  """Lacks the decorator."""
+  """A part without the decorator."""
 
   fans: int = settings.setting(2, 'Fans.')
 
@@ -69,7 +69,7 @@ class ValuesTest(parameterized.TestCase):
 
 
 class TreeTest(parameterized.TestCase):
-  """A tree of parts."""
+  """Tests of a tree of parts."""
 
   def setUp(self):
     super().setUp()
@@ -176,7 +176,7 @@ class _Buffet(settings.Settings):
 
 
 class OutsidePartTest(absltest.TestCase):
-  """Parts that are not among the options."""
+  """Tests of parts that are not among the options."""
 
   def test_is_loaded_with_its_settings(self):
     buffet = settings.change(

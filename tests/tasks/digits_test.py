@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the digits that come with scikit-learn."""
+"""Tests of scikit-learn's digits."""
 
 import numpy as np
 from sklearn import datasets

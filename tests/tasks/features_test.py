@@ -36,7 +36,7 @@ class FeaturesTest(tf.test.TestCase):
     experiment = self._experiment()
     arrays = small_features.create()
     found = experiment.data
-    # In another order, that of training.
+    # In the order of training, which differs.
     self.assertAllEqual(
       np.sort(found.labeled.images, axis=0), np.sort(arrays['features'], axis=0)
     )
@@ -67,12 +67,12 @@ class FeaturesTest(tf.test.TestCase):
       classes_per_client=1,
       clients_per_round=3,
     ).data
-    # All labels are the server's, as many as each class has.
+    # All labels are at the server, as many as each class has.
     self.assertAllEqual(np.bincount(found.labeled.labels), [5, 4, 4])
     self.assertLen(found.unlabeled.images, 40)
     for share in found.shares:
       self.assertLen(np.unique(found.unlabeled.true_labels[share]), 1)
-    # Or some labels are the server's; other vectors are unlabeled.
+    # Or only some labels are at the server; other vectors are unlabeled.
     found = self._experiment(
       num_clients=3, num_labeled=6, clients_per_round=3
     ).data

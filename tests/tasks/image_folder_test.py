@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the task made of a user's own images."""
+"""Tests of the task of a user's own images."""
 
 import pathlib
 import shutil
@@ -23,7 +23,7 @@ _SEEDS = [tf.constant([1, index]) for index in range(40)]
 
 
 def _levels(images):
-  """Returns the gray level of each image, all of one level."""
+  """The gray level of each image; all pixels of an image are equal."""
   return images[:, 0, 0, 0].tolist()
 
 
@@ -68,7 +68,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
       (*data.train, *data.test), (*other.train, *other.test), strict=True
     ):
       self.assertAllEqual(found, expected)
-    # In the order in which a folder would have them.
+    # In the order of a folder's files.
     self.assertEqual(data.unlabeled.names, ('east', 'west'))
     self.assertEqual(data.unlabeled.shape, (2, 16, 16, 3))
     self.assertEqual([list(each) for each in data.shares], [[0], [1]])
@@ -87,8 +87,8 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(task.pixel_standard_deviation, [0.2])
 
   @parameterized.parameters(
-    # Four blocks in each group; groups leave 8 pixels of the shorter side, or
-    # a few more. With five groups there are two blocks in each.
+    # Four blocks in each group; the shorter side has 8 pixels at the end, or a
+    # few more. With five groups there are two blocks in each group.
     ((8, 8), 10),
     ((32, 32), 28),
     ((40, 96), 28),
@@ -107,11 +107,11 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(True, False)
   def test_weak_views_are_shifted_by_an_eighth_and_flipped_if_asked(self, flip):
     task = self._create(flip=flip)
-    # Each pixel's value is its position.
+    # The value of each pixel is its position.
     rows, columns = np.indices([16, 16], np.uint8)
     image = tf.constant(np.stack([rows, columns, 0 * rows], axis=-1))[None]
     views = [task.weak_augmentation(image, seed)[0].numpy() for seed in _SEEDS]
-    # Shifts of at most two of 16 pixels, read in the middle of the image.
+    # Shifts are at most two of 16 pixels, measured in the middle of the image.
     shifts = {int(view[8, 8, 0]) - 8 for view in views}
     self.assertEqual(shifts, {-2, -1, 0, 1, 2})
     steps = {int(view[8, 9, 1]) - int(view[8, 8, 1]) for view in views}
@@ -124,8 +124,8 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     image_tree.write_tree(root, levels | {'clients/east/a.png': 1})
     task = _create_task(str(root), test_fraction=0.3)
     data = task.load()
-    # Three of the ten, the middles of three equal parts: (k + 1/2) * 10 / 3 is
-    # 1.7, 5 and 8.3. One of the three, 0.9 rounded, the middle one.
+    # Of ten images, the middles of three equal parts: (k + 1/2) * 10 / 3 is
+    # 1.7, 5 and 8.3. Of three images 0.9, rounded to one, the middle image.
     self.assertEqual(_levels(data.test.images), [10, 50, 80, 110])
     self.assertAllEqual(data.test.labels, [0, 0, 0, 1])
     self.assertEqual(
@@ -183,7 +183,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     # The same images in the same order, but one belongs to another client.
     shutil.move(copy / 'clients/east/b.png', copy / 'clients/north/0.png')
     found.append(describe_copy())
-    # Another class, and then another name of it.
+    # Another class of an image, and then another class name.
     shutil.move(copy / 'test/dog/a.png', copy / 'test/cat/b.png')
     found.append(describe_copy())
     shutil.move(copy / 'server/cat', copy / 'server/car')

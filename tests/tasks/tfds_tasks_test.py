@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the tasks of TFDS: published constants, views, and splits.
+"""Tests of the tasks of TFDS: published constants, augmentations, and splits.
 
-A few images of noise, in TFDS' format, stand for theirs.
+A few images of noise, in TFDS' format, stand for the data sets.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ def _noise(task):
 
 
 class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
-  # Of C.1, by SemiFL's code (D18, D23, D28), and of Zhang et al. (C.6).
+  # Constants of SemiFL's code, and of Zhang et al.
   @parameterized.parameters(
     (
       cifar.CIFAR10(),
@@ -58,7 +58,7 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
       (28, 2, 1000, 10),
     ),
     (emnist.EMNIST(), (28, 28, 1), (0.1307,), (0.3081,), (28, 2, 4700, 47)),
-    # CIFAR-10's for both (D23), and the least labels of their tables.
+    # CIFAR-10's constants for both, and the least labels of their tables.
     *(
       (
         part(zhang2020_augmentation=True),
@@ -106,7 +106,7 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
     (cifar.CIFAR10(), True, 4),
     (cifar.CIFAR100(), True, 4),
-    # As in SemiFL's code, not as in Zhang et al.'s (D28).
+    # As in SemiFL's code, unlike Zhang et al.
     (svhn.SVHN(), False, 4),
   )
   def test_weak_views(self, part, flip, padding):
@@ -125,7 +125,7 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
     (svhn.SVHN(zhang2020_augmentation=True), 4),
   )
   def test_views_of_zhang2020(self, part, padding):
-    """A flip (D28), of letters and digits, too."""
+    """Augmentation flips images, also of letters and digits."""
     task = part.create()
     images = _noise(task)
 
@@ -145,9 +145,9 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
 class SplitsTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
     (cifar.CIFAR10(), 'cifar10', 10),
-    # Fine labels: the written coarse ones are all 0.
+    # Fine labels; all written coarse labels are 0.
     (cifar.CIFAR100(), 'cifar100', 100),
-    # Two splits, and not the third.
+    # Two splits, without the third.
     (svhn.SVHN(), 'svhn_cropped', 10, 'extra'),
     (emnist.EMNIST(), 'emnist/balanced', 47),
   )

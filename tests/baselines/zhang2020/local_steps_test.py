@@ -24,7 +24,7 @@ class TrainTest(parameterized.TestCase):
   def _train(
     self, num_images, *, num_steps=16, batch_size=64, round_num=3, node=2
   ):
-    """Trains; returns the batches of a round, the result, and the total step."""
+    """Trains; returns the batches of a round, the result, and the step."""
     steps = local_steps.LocalSteps(
       classifier=None,
       num_steps=num_steps,

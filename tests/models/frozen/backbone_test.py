@@ -40,7 +40,7 @@ class BackboneTest(parameterized.TestCase):
       'mine', network, small_backbone.prepare((4, 4))
     )
     images = np.full((8, 4, 4, 3), 100, np.uint8)
-    # The initial statistics, and Keras' epsilon.
+    # The initial statistics, and Keras's epsilon.
     expected = np.full((8, 3), 100 / np.sqrt(1.001))
     for _ in range(2):
       np.testing.assert_allclose(backbone.features(images), expected, rtol=1e-5)

@@ -43,7 +43,7 @@ class ApplicationTest(absltest.TestCase):
     with mock.patch.object(applications, 'MobileNet', load):
       backbone = backbones.load('MobileNet', image_size=(32, 32))
     images = small_backbone.noise(2, 32, 32, 3)
-    # From -1 to 1.
+    # Pixels in -1 to 1.
     maps = network(images / np.float32(127.5) - 1, training=False)
     np.testing.assert_allclose(
       backbone.features(images), maps.numpy().mean((1, 2)), rtol=0, atol=1e-5
@@ -64,7 +64,7 @@ class ApplicationTest(absltest.TestCase):
 
 
 def _change_config(path, change):
-  """Changes the configuration in a file."""
+  """Changes the configuration in a Keras file."""
   with zipfile.ZipFile(path) as archive:
     contents = {name: archive.read(name) for name in archive.namelist()}
   config = json.loads(contents['config.json'])

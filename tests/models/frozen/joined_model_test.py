@@ -45,7 +45,7 @@ class JoinedModelTest(parameterized.TestCase):
         loaded.predict(images), expected, rtol=0, atol=atol
       )
 
-  # Smaller than the backbone's, gray, and larger.
+  # Smaller than the backbone's input, gray, and larger.
   @parameterized.parameters((2, 2, 1), (9, 6, 3))
   def test_computes_logits_of_features(self, *image_shape):
     backbone = small_backbone.create()
@@ -66,7 +66,7 @@ class JoinedModelTest(parameterized.TestCase):
     np.testing.assert_allclose(
       model(images.astype(np.float32)), logits, rtol=0, atol=1e-5
     )
-    # Bilinear enlarging to twice the size keeps the mean of each channel.
+    # Bilinear enlarging to twice the size preserves the mean of each channel.
     means = np.broadcast_to(images.mean((1, 2)) / 255, (5, 3))
     np.testing.assert_allclose(
       logits, means @ _KERNEL + _BIAS, rtol=0, atol=1e-5

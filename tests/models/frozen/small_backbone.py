@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A backbone with known features: mean red, green and blue, scaled."""
+"""A backbone with known features: scaled means of red, green and blue."""
 
 import numpy as np
 import tensorflow as tf
@@ -28,7 +28,7 @@ def prepare(image_size: tuple[int, int]) -> backbone_lib.Preparation:
 def create(
   factor: float = 1.0, image_size: tuple[int, int] = (4, 4)
 ) -> backbone_lib.Backbone:
-  """Creates the backbone of that network."""
+  """Creates the backbone of `create_network`."""
   network = create_network(factor, image_size)
   return backbone_lib.Backbone('small', network, prepare(image_size))
 
