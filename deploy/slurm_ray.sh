@@ -1,10 +1,10 @@
 #!/bin/bash
-# Trains on several machines of a SLURM cluster, as one Ray cluster. From the
-# folder that the program is to run in, which all machines see:
+# Trains on several machines of a SLURM cluster, as one Ray cluster. Run this in
+# the folder for the results, which all machines must share:
 #
 #   sbatch --nodes=4 deploy/slurm_ray.sh semifl --preset=semifl/cifar10_4000_iid
 #
-# The same line resumes a run that was interrupted.
+# The same command resumes an interrupted run.
 
 #SBATCH --job-name=tff_semifl
 #SBATCH --ntasks-per-node=1
@@ -16,16 +16,16 @@
 
 set -euo pipefail
 
-# Only who has the token may speak to the cluster. On a network that others
-# listen to, add TLS (docs/cluster.md).
+# Connections to the cluster need this token. On a network that others can read,
+# add TLS (docs/cluster.md).
 export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH=$PWD/.ray_token_$SLURM_JOB_ID
 (umask 077 && openssl rand -hex 32 >"$RAY_AUTH_TOKEN_PATH")
-# The machines are this job's alone.
+# No other job uses the machines.
 export RAY_worker_niceness=0 RAY_USAGE_STATS_ENABLED=0
 
 end() {
   trap - EXIT
-  # SLURM ends what is left on other machines.
+  # SLURM ends the processes on other machines.
   kill $(jobs -p) 2>/dev/null || true
   rm -f "$RAY_AUTH_TOKEN_PATH"
 }
@@ -38,8 +38,8 @@ start=(python -m ray.scripts.scripts start --block)
 "${start[@]}" --head --node-ip-address="$host" --port="${address#*:}" \
   --num-cpus=0 --num-gpus=0 --include-dashboard=false &
 head=$!
-# The first machine is one of those that train, too, but it cannot start twice at
-# the same time.
+# The first machine also trains, but Ray cannot start twice on a machine at the
+# same time.
 until (exec 3<>"/dev/tcp/$host/${address#*:}") 2>/dev/null; do
   kill -0 $head || exit 1
   sleep 1
@@ -49,7 +49,7 @@ srun "${start[@]}" --address="$address" --num-cpus="$SLURM_CPUS_PER_TASK" &
 
 python -m launch.train "$@" --runtime=ray --ray_address="$address" &
 training=$!
-# SLURM's signal before the time is up reaches the program, which ends in order.
+# SLURM's signal before the time limit reaches the program, which ends cleanly.
 trap 'kill -TERM $training' TERM
 status=0
 wait $training || status=$?

@@ -95,8 +95,8 @@ def build(
 ) -> federated_process.FederatedProcess:
   """Builds the process of `create` with `create_ingredients`.
 
-  A process keeps nothing, so that tests can share one: to build it takes longer
-  than most rounds of them.
+  A process keeps nothing, so that tests can share one. Building a process takes
+  longer than most rounds of these tests.
   """
   system = create(system_name, changes, usual=usual)
   parts = create_ingredients(**ingredients)
