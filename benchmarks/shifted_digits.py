@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Digits on which assumptions of client priors fail.
+r"""Digits on which assumptions of client priors fail.
 
 Ten clients have two classes each, as in docs/results/digits_50_classes2, and
 the server has 50 labels. In the task `CAMERAS`, images have another contrast at
