@@ -58,7 +58,7 @@ def check_cluster(address: str) -> None:
 
 
 def print_lines(name: str) -> str:
-  """The path of a pipe; lines in the pipe are printed after the site's name.
+  """The path of a pipe; each line in the pipe is printed after the site's name.
 
   Other processes of this user can open the path.
   """

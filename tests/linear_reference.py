@@ -95,7 +95,7 @@ def labeled_dataset(images: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
 
 
 def order(values: int | np.ndarray, *keys: Any) -> np.ndarray:
-  """Values, or the numbers below `values`, in the order of a seed.
+  """Shuffles values, or the numbers 0 to `values` - 1, by a seed.
 
   `keys` are arguments of `random_seeds.stateless_seed`.
   """

@@ -295,7 +295,7 @@ class DamagedFilesTest(parameterized.TestCase):
         self.assertEqual(found.dtype, np.uint8)
 
   def test_what_is_no_file_is_not_opened(self):
-    """Opening a pipe would wait for its writer."""
+    """Named pipes are not opened, because this would wait for a writer."""
     folder = pathlib.Path(self.create_tempdir().full_path)
     os.mkfifo(folder / 'pipe.png')
     (folder / 'loop.png').symlink_to('loop.png')

@@ -171,7 +171,7 @@ class ClientPriors(system.System):
 def describe_gain(
   alone: np.ndarray, with_clients: np.ndarray, round_num: int
 ) -> Iterator[str]:
-  """Yields a table of accuracies; arrays say which predictions are correct."""
+  """Yields a table of accuracies, from arrays of correct predictions (bool)."""
   gain = 100 * (with_clients.mean() - alone.mean())
   low, high = intervals.of_difference(alone, with_clients)
   first, last = 'labels alone (round 0)', f'exported (round {round_num})'
