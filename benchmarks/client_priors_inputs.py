@@ -215,7 +215,6 @@ _DEFAULTS = {
       _make, data='breast_cancer', ratio=20, labels_per_class=5, num_clients=6
     ),
   },
-  # Images look different at each client.
   'domain': {
     f'{name}_{kind}_{num_clients}': functools.partial(
       _shift, change=change, kind=kind, num_clients=num_clients
@@ -227,7 +226,6 @@ _DEFAULTS = {
     )
     for kind, num_clients in (('iid', 4), ('dirichlet0.5', 10))
   },
-  # Few clients.
   'few_clients': {
     f'{num_clients}_{kind}': functools.partial(
       _make, num_clients=num_clients, kind=kind
@@ -242,7 +240,6 @@ _DEFAULTS = {
       (5, 'dirichlet0.3'),
     )
   },
-  # Few examples per client.
   'few_examples': {
     f'{name}_{kind}': functools.partial(
       _make, num_clients=20, kind=kind, examples_per_client=draw
@@ -254,7 +251,6 @@ _DEFAULTS = {
     )
     for kind in ('iid', 'classes2')
   },
-  # Features of different scales.
   'scale': {
     'wine_raw': functools.partial(
       _make, data='wine', labels_per_class=4, kind='classes2', num_clients=5
@@ -275,7 +271,6 @@ _DEFAULTS = {
       _scale, change=_with_constant_column, kind='classes2'
     ),
   },
-  # Classes that no client has.
   'absent': {
     f'{absent}_{kind}': functools.partial(_make, absent=absent, kind=kind)
     for absent, kind in (

@@ -50,7 +50,6 @@ PARTITIONS = {
 }
 _RUN_COLUMNS = ('data', 'partition', 'seed', 'method', 'test', 'own', 'seconds')
 _TUNING_COLUMNS = ('data', 'method', 'settings', 'test', 'own')
-# A tuning seed for each partition.
 _TUNING_SEEDS = (20, 22, 21, 20, 21)
 _NAMES = [*baseline_methods.METHODS, OURS]
 _METHODS = flags.DEFINE_list('methods', _NAMES, 'Methods.')

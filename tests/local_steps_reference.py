@@ -115,7 +115,6 @@ def train_node(
     pixels = inputs.reshape(len(batch), -1).astype(np.float64) / 255
     gradients = [pixels.T @ errors, errors.sum(axis=0)]
     for index, gradient in enumerate(gradients):
-      # No clipping; weight decay 1e-4.
       gradient = gradient + 1e-4 * weights[index]
       accumulator[index] = 0.9 * accumulator[index] + gradient
       weights[index] = weights[index] - learning_rates[step] * (

@@ -142,7 +142,6 @@ def train(
   `ratio` is the number of unlabeled images for each labeled image; `head` are
   further trained weights, kernels and biases in turn.
   """
-  # The order is gamma, beta, kernel, bias.
   initial = create_classifier().initial_weights.trainable
   weights = [np.asarray(w, np.float64) for w in (*initial, *head)]
   average = weights[:4]
@@ -156,7 +155,6 @@ def train(
     losses.append(loss.numpy())
     rate = LEARNING_RATE * np.cos(7 * np.pi / 16 * num / TOTAL_STEPS)
     for i, gradient in enumerate(tape.gradient(loss, student)):
-      # Weight decay applies to kernels alone.
       gradient = gradient.numpy() + (DECAY * weights[i] if i in (2, 4) else 0)
       momentum[i] = 0.9 * momentum[i] + gradient
       weights[i] = weights[i] - rate * (gradient + 0.9 * momentum[i])

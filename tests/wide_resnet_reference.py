@@ -123,7 +123,6 @@ def forward(
     suffix = name.partition('/')[0].rpartition('_')[2]
     return int(suffix) if suffix.isdigit() else 0
 
-  # In the order in which layers were created.
   ordered = sorted(names, key=number)
   kernels = [
     by_name[name]

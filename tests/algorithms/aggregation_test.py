@@ -107,7 +107,6 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
       _subtract(_get_weights(state), _get_weights(output.state))
       for state, output in rounds
     ]
-    # Private updates are not measured.
     for _, output in rounds:
       for name in ('weight_diversity', 'relative_weight_diversity'):
         self.assertTrue(np.isnan(output.metrics['client'][name]))
@@ -133,7 +132,6 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
 
   @parameterized.named_parameters(
     ('before_the_first_round', [0, 1, 2], 0),
-    # Absent clients report nothing.
     ('nobody', [], 1),
   )
   def test_private_mean_does_nothing(self, cohort, round_num):

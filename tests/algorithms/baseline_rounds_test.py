@@ -104,7 +104,6 @@ class SupervisedFedAvgTest(simulation_test_case.SimulationTestCase):
       self.assertEqual(
         output.metrics['client']['num_participating'], len(cohort)
       )
-      # Clients do not label.
       self.assertTrue(np.isnan(output.metrics['client']['label_ratio']))
 
 

@@ -82,7 +82,6 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
         for client_id in cohort
       ]
       if updates:
-        # Equation 15 of (FL)^2, with momentum.
         shares = np.array([1 - confidence for _, confidence, _ in updates])
         shares /= shares.sum()
         federation.step(

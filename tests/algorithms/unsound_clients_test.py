@@ -133,7 +133,6 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
         self.assertAlmostEqual(
           found.metrics['client'][name], value, places=5, msg=name
         )
-    # The other two clients count.
     self.assertEqual(expected.metrics['client']['num_participating'], 2.0)
 
   def test_report_that_is_not_a_number_is_rejected(self):
@@ -168,7 +167,6 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
       name: linear_reference.client_dataset(number, images)
       for number, (name, images) in enumerate(clients.items())
     }
-    # A dataset without any chunk.
     datasets['no_chunk'] = linear_reference.client_dataset(9, noise).take(0)
     process = _build_with_liars()
     alone = self._run_round(process, [])

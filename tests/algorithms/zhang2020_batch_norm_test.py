@@ -91,7 +91,6 @@ class BatchNormTest(simulation_test_case.SimulationTestCase):
       )
       for node, images in (problem.clients[2], problem.clients[1])
     ]
-    # The third slot is empty.
     expected.append(([0.0], [1.0]))
     for slot, each in zip(state.slots, expected, strict=True):
       for a, b in zip(slot.client['statistics'], each, strict=True):

@@ -87,7 +87,6 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     with mock.patch.object(tf.random, 'get_global_generator') as get_generator:
       keras_cv_policy.create_operations()
       get_generator.assert_not_called()
-      # Shows that the check can fail.
       keras_cv.layers.AutoContrast((0, 255))
       get_generator.assert_called()
 

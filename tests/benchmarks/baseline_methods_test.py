@@ -66,7 +66,6 @@ def test_dirichlet_steps_raise_the_likelihood_to_its_maximum():
     )
     alpha = baseline_methods.step_dirichlet(alpha, mean)
   assert np.all(np.diff(values) > -1e-9)
-  # The point where the gradient is 0.
   np.testing.assert_allclose(
     special.digamma(alpha) - special.digamma(alpha.sum()), mean, atol=1e-4
   )

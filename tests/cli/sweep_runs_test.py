@@ -158,7 +158,6 @@ class CommandLineTest(parameterized.TestCase):
   def _assert_refused(self, message, *arguments, **options):
     with self.assertRaisesRegex(settings.SettingError, message):
       self._sweep(*arguments, **options)
-    # No run has begun.
     self.assertEmpty(list(self.output_dir.glob('*')))
 
   @parameterized.parameters(

@@ -131,7 +131,6 @@ class AtServerTest(simulation_test_case.SimulationTestCase):
     # Batches cross the boundaries of chunks.
     parts = np.split(images, [7, 400])
     self._check(statistics, classifier, _join(parts, _to_labeled), expected)
-    # Without images nothing changes.
     for dataset in (_to_labeled(images[:0]), _to_labeled(images[:1]).take(0)):
       self._check(
         statistics,

@@ -39,7 +39,6 @@ class ClientStatesTest(parameterized.TestCase):
   def test_states_are_those_of_the_clients_in_the_order_asked_for(self):
     self.store.save(4, _state(40), 1)
     self.store.save(9, _state(90), 1)
-    # Client 5 has not trained.
     self.assertEqual(self._values([9, 5, 4], 2), [90, 7, 40])
     state = self.store.load(9, 2)
     np.testing.assert_array_equal(state['a'], [90, 90])
@@ -156,7 +155,6 @@ class AbsentClientsTest(absltest.TestCase):
       for client in range(3)
     ]
     memories.keep((), 1, [2, 3, 0], [models[2], None, models[0]])
-    # The two known clients help each other.
     found = memories.recall((), 10, [0, 3, 2])
     self.assertEqual([len(each) for each in found], [1, 0, 1])
     np.testing.assert_array_equal(found[0][0], [[2, 2]])

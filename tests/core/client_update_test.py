@@ -108,7 +108,6 @@ class SemiFLTest(absltest.TestCase):
       self.assertEqual(result.update_weight, 0.0)
       for update in result.update:
         np.testing.assert_array_equal(update, np.zeros_like(update))
-      # The momentum is unchanged.
       for array in result.memory['accumulator']:
         np.testing.assert_array_equal(array, np.ones_like(array))
     self.assertEqual(nothing.measurements['label_ratio'], 0.0)
@@ -119,7 +118,6 @@ class SemiFLTest(absltest.TestCase):
     self.assertEqual(measured['num_participating'], 1.0)
     # Clients without an update add no loss, but their images count.
     self.assertAlmostEqual(measured['label_ratio'], 1 / 7, places=6)
-    # A mean over clients with images.
     self.assertAlmostEqual(
       measured['highest_confidence'], highest.mean(), places=6
     )

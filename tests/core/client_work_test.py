@@ -177,13 +177,11 @@ class ClientWorkTest(parameterized.TestCase):
         'loss': 1.0,
         'accuracy': 0.333333,
         'label_ratio': 0.25,
-        # Further measurements of these clients.
         'doubt': 0.5,
         'num_views': 14.0,
         # Whatever the weight of its update, one client takes part.
         'num_participating': 1.0,
         'num_rejected': 3.0,
-        # The diversity of a single client.
         'weight_diversity': 1.0,
         'relative_weight_diversity': 1.0,
       },

@@ -72,7 +72,6 @@ class MemoriesTest(simulation_test_case.SimulationTestCase):
     for context in (runtime.simulation_context, runtime.native_context):
       with context():
         state = self.process.initialize()
-        # No client takes part in round 0.
         for cohort in ([], [1, 2]):
           output = self.process.next(
             state,

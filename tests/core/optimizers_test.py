@@ -73,7 +73,6 @@ class StepsTest(parameterized.TestCase, tf.test.TestCase):
       gradient = _clip(gradients, options['clip_norm'])
       gradient = gradient + options['weight_decay'] * vector
       momentum = options['momentum']
-      # The first step has no momentum yet.
       buffer = gradient if buffer is None else momentum * buffer + gradient
       vector = vector - rate * (gradient + momentum * buffer)
     self.assertAllClose(_flatten(found), vector, rtol=1e-5, atol=1e-6)

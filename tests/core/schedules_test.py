@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from tff_semifl.core import training_loop
 
-# An epoch of Zhang et al. has 1024 steps.
 _EPOCH = 1024
 
 

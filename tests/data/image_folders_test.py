@@ -347,7 +347,6 @@ class ListTest(absltest.TestCase):
     for name, reason in (
       ('owl', 'has no file in it'),
       ('newt', 'is missing'),
-      # The system has no such name.
       ('x' * 300, 'is missing'),
     ):
       with self.assertRaisesRegex(data_errors.DataError, f'/{name} {reason}$'):

@@ -18,7 +18,6 @@ _LABELS = strategies.lists(strategies.integers(-1, 4), max_size=60).map(
 ) | strategies.integers(0, 200).map(
   lambda num_images: np.arange(num_images, dtype=np.int32) % 3
 )
-# In the ranges of the settings.
 _NUMBERS = strategies.integers(1, 70)
 _FEW = strategies.integers(1, 5)
 _FRACTIONS = strategies.floats(0, 1)

@@ -122,7 +122,6 @@ class FeaturesTest(parameterized.TestCase, tf.test.TestCase):
       own_images.convert_examples('train', features)
 
   def test_measures_by_feature(self):
-    # The last feature is constant.
     features = np.array([[1, 10, 0.1], [3, 50, 0.1]], np.float32)
     mean, deviation = own_images.measure_features(features)
     self.assertAllClose(mean, [2, 30, 0.1])

@@ -83,7 +83,6 @@ class SplitLabelsTest(parameterized.TestCase):
       ' are possible',
     ):
       partition.split_labels(labels, 9, 3, seed=0)
-    # The number in the message is possible.
     self.assertLen(partition.split_labels(labels, 6, 3, seed=0).labeled, 6)
 
 

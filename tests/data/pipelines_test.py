@@ -183,7 +183,6 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
           [chunk['client_id'] for chunk in chunks], each.cohort(round_num)
         )
         for chunk in chunks:
-          # Clients that drop out have no update.
           self.assertEqual(
             chunk['earlier_rounds'], num_updates[chunk['client_id']]
           )

@@ -117,7 +117,6 @@ class FolderOnDiskTest(absltest.TestCase):
     )
 
   def test_images_are_the_same(self):
-    # Three color images of 16x16 pixels.
     size = 3 * 16 * 16 * 3
     in_memory, on_disk = self._read(size), self._read(size - 1)
     self.assertEqual(in_memory.files, on_disk.files)

@@ -105,7 +105,6 @@ class CheckpointsTest(parameterized.TestCase):
     [line] = logs.output
     self.assertIn(f'{self._path(3)} is damaged: ', line)
     self.assertIn(message, line)
-    # The round is repeated, and can be saved.
     self._save(3)
     with self.assertNoLogs(level='WARNING'):
       self.assertEqual(self._load_latest(), 3)
@@ -157,7 +156,6 @@ class CheckpointsTest(parameterized.TestCase):
     leftover = self.folder / 'program_state_2.temporary'
     shutil.copy(self._path(1), leftover)
     self.assertEqual(checkpoints.read_latest(self.folder)[1], 1)
-    # Readers do not touch unfinished files.
     self.assertTrue(leftover.exists())
     self.assertEqual(self._load_latest(), 1)
     self.assertFalse(leftover.exists())

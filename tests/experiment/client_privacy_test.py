@@ -36,7 +36,6 @@ class ClientPrivacyTest(absltest.TestCase):
 
   def test_nothing_is_said_where_nothing_was_asked_for(self):
     self.assertIsNone(client_privacy.describe({'aggregator': 'mean'}, 30))
-    # A system in one place.
     self.assertIsNone(client_privacy.describe({}, 30))
 
   def test_no_epsilon_for_a_key_that_was_known(self):

@@ -64,7 +64,6 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def test_trains_on_features_and_exports_a_model_of_pixels(self):
-    # One epoch on the labels alone.
     changes = {'system': 'labels_alone', 'total_epochs': 1}
     with contextlib.redirect_stderr(io.StringIO()) as lines:
       experiment = self._create(**changes, learning_rate=0.5)

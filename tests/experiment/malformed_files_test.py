@@ -88,7 +88,6 @@ class MalformedCheckpointsTest(parameterized.TestCase):
     ('03', lambda path: path.write_text('any')),
     ('3', lambda path: path.write_text('no zip file')),
     ('3', _save_one_array),
-    # A file with code.
     ('3', lambda path: np.savez(path, a=np.array([print], object))),
   )
   def test_newest_that_is_intact_is_found_among_others(self, name, write):

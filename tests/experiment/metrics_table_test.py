@@ -78,7 +78,6 @@ class ResultsTest(absltest.TestCase):
     found = self._read(
       f'{_HEADER}0,0.25,0.25,2.5,30\n1,0.75,0.75,1.5,10\n2,0.5,0.75,1,20\n'
     )
-    # 30 + 10 + 20 seconds.
     self.assertEqual(found, metrics_table.Results(2, 0.5, 0.75, 1, 1.0))
 
   def test_validation_in_place_of_the_test(self):

@@ -47,7 +47,6 @@ def _script(values, first_round=0):
 
 class ModelChoiceTest(parameterized.TestCase):
   @parameterized.parameters(
-    # The first of equal rounds.
     ([0.5, 0.25, 0.5], True, (0.5, 0, 2)),
     ([0.5, 0.25, 0.5], False, (0.25, 1, 1)),
     ([0.5, 0.75, 0.625], True, (0.75, 1, 1)),

@@ -35,7 +35,6 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
     self.assertSequenceEqual(
       [share.tolist() for share in data.shares], [[0, 1, 2, 3], [4, 5]]
     )
-    # The server has all images of `train`.
     self.assertEqual(task.num_labeled, 6)
 
   def test_shares_by_settings(self):

@@ -34,7 +34,6 @@ class PresetStepsTest(parameterized.TestCase):
     ('labels_alone/cifar10_4000', 16, 0),
     # 500 images of a client in batches of ten, for five epochs.
     ('supervised_fedavg/cifar10_iid', 0, 250),
-    # 460 steps.
     ('fedrgd_as_in_semifl/cifar10_4000_iid', 80, 230),
     ('fedsgd_fixmatch/cifar10_4000_iid', 1, 1),
     # A round is an epoch of all clients.
@@ -67,7 +66,6 @@ class PresetStepsTest(parameterized.TestCase):
         described['clients_per_round'], 1, described['clients']
       )
     server_steps, client_steps = preset_cells.count_steps(described)
-    # A server without labels takes no steps.
     self.assertEqual(
       server_steps > 0,
       described['labeled_images'] > 0 and system_name != 'data_sharing',

@@ -144,12 +144,10 @@ class PseudoLabelQualityTest(absltest.TestCase):
   def test_clients_that_label_once(self):
     # Three of four images are trained on, two of them with the correct label.
     first = _given((0, 5, 4 / 3), (1, 6, 4 / 3), (2, 7, 0), (3, 1, 4 / 3))
-    # Neither of two images is trained on.
     second = _given((0, 1, 0), (1, 1, 0))
     found = metrics_file.measure_pseudo_labels(
       [first, second], [np.array([5, 6, 7, 8]), np.array([1, 2])]
     )
-    # 3 of 4 and 1 of 2 labels are right.
     self.assertAlmostEqual(found['pseudo_accuracy'], 4 / 6, places=6)
     # (4 * 2 / 3 + 2 * 0) / 6: a mean over clients by images; 0 for the second.
     self.assertAlmostEqual(found['threshold_accuracy'], 8 / 18, places=6)

@@ -28,7 +28,6 @@ class TrainingResumptionTest(training_test_case.TrainingTestCase):
 
   @parameterized.named_parameters(
     ('stateless', {}),
-    # The memories of clients are resumed, too.
     ('stateful', {'keep_client_momentum': True}),
     ('robust', {'aggregator': 'robust'}),
     (

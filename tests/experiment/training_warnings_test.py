@@ -80,7 +80,6 @@ class TrainingWarningsTest(parameterized.TestCase):
       self.assertIn(known, line)
     # Rounds without clients do not reset the count.
     self.assertLen(self._watch(*[_UNLABELED] * 4, _ABSENT, _UNLABELED), 1)
-    # In round 0, clients do not count.
     self.assertEmpty(self._watch(*[_UNLABELED] * 5, first_round=0))
 
   def test_system_of_which_less_is_known(self):

@@ -11,7 +11,6 @@ import numpy as np
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 
-# Outputs for images of gray level 0, 1 and 2.
 _ANSWERS = np.float32([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [1, 0, 0]])
 
 

@@ -119,7 +119,6 @@ class TFLiteTest(parameterized.TestCase):
     )
     (details,) = _interpret(content).get_input_details()
     self.assertEqual(details['quantization'], (1.0, 0))
-    # The caller's images are unchanged.
     self.assertEqual(calibration.min(), 50)
 
   @parameterized.parameters(*tflite.Precision)

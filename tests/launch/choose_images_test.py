@@ -21,7 +21,6 @@ from tests.models.frozen import small_backbone
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 
-# The colors of three kinds of images.
 _COLORS = {'red': (200, 20, 20), 'green': (20, 200, 20), 'blue': (20, 20, 200)}
 
 

@@ -52,7 +52,6 @@ class ComputeFeaturesTest(absltest.TestCase):
       np.ptp(data.train.images, axis=1), np.zeros(4), atol=1e-4
     )
     self.assertEqual(len(data.test.labels), 3)
-    # A client without images has no row.
     self.assertEqual([*map(len, data.shares)], [2, 1])
 
   def test_file_that_is_none(self):

@@ -44,7 +44,6 @@ class DemoTest(absltest.TestCase):
     self.assertEqual(report, f'{self.folder}/report.html')
     content = pathlib.Path(report).read_text()
     self.assertIn('2 runs', content)
-    # The second run finds both runs complete.
     second = self._run()
     self.assertEqual(second.stdout, first.stdout)
     self.assertEqual(second.stderr.count('nothing to train'), 2)

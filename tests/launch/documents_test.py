@@ -155,7 +155,6 @@ class DocumentsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._folder = pathlib.Path(self.create_tempdir().full_path)
-    # The files that commands read.
     shutil.copytree(
       _ROOT / 'launch/flagfiles', self._folder / 'launch/flagfiles'
     )
@@ -216,7 +215,6 @@ class DocumentsTest(absltest.TestCase):
         app, 'run', lambda _: parsed.append(flags.FLAGS(sys.argv))
       ),
       contextlib.redirect_stdout(io.StringIO()),
-      # With --help.
       contextlib.suppress(SystemExit),
     ):
       runpy.run_path(str(path), run_name='__main__')

@@ -98,7 +98,6 @@ class ExportSavedModelTest(parameterized.TestCase):
     self._assert_exported(model, export)
     self.assertIn(reason, (export / 'README.md').read_text())
 
-    # The data have moved.
     data_dir = self.create_tempdir().full_path
     self._assert_refused(f'--data_dir={data_dir}: .*not in', data_dir=data_dir)
     data = tfds_files.random_cifar10(200, seed=1)

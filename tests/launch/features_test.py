@@ -68,11 +68,9 @@ class FeaturesTest(absltest.TestCase):
     self.assertIn('resumed after round 1', second.stderr)
     rows = saved_run.read_rows(self._experiment)
     self.assertEqual([row['round'] for row in rows], [*'012'])
-    # Classes are far apart.
     self.assertEqual(float(rows[-1]['test/accuracy']), 1)
     for row in rows[1:]:
       self.assertEqual(float(row['client/num_participating']), 5)
-      # The classes of clients' vectors are known.
       self.assertGreater(float(row['client/pseudo_accuracy']), 0.9)
     hparams = json.loads((self._experiment / 'hparams.json').read_text())
     self.assertEqual(hparams['flags']['model'], 'linear')

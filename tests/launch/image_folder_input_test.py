@@ -36,14 +36,12 @@ class ImageFolderInputTest(parameterized.TestCase):
   def _assert_refused(self, message, **values):
     with self.assertRaises((ValueError, command_line.UsageError)) as raised:
       self._create_task(**values)
-    # Errors of the command line have one line.
     line = program.describe(raised.exception) or str(raised.exception)
     self.assertRegex(line, message)
     self.assertNotIn('\n', line)
 
   @parameterized.parameters(
     ('num_labeled', 4),
-    # The default value is rejected, too.
     ('partition', 'iid'),
     ('skew', 0.4),
   )

@@ -67,7 +67,6 @@ class ImageFolderTest(absltest.TestCase):
       self.assertTrue(np.isfinite(float(row['test/loss'])))
       # The classes of clients' images are not known.
       self.assertEqual(row['client/pseudo_accuracy'], '')
-    # The third client has no image.
     self.assertEqual(float(rows[-1]['client/num_participating']), 2)
     hparams = json.loads((experiment / 'hparams.json').read_text())
     self.assertStartsWith(hparams['data'], '4 labeled images, 3 of 3 clients')
@@ -83,7 +82,6 @@ class ImageFolderTest(absltest.TestCase):
     }
     self.assertEqual({**hparams['flags'], **filled}, hparams['flags'])
     self.assertNotIn('partition', hparams['flags'])
-    # The same images in another folder.
     moved = self._folder / 'moved' / 'photos'
     moved.parent.mkdir()
     shutil.move(self._images, moved)
@@ -152,7 +150,6 @@ class ImageFolderTest(absltest.TestCase):
       self.assertNotEqual(each, sorted(each))
     self.assertEqual(levels[0], levels[1])
     self.assertNotEqual(levels[0], levels[2])
-    # Labels are moved with their images.
     np.testing.assert_array_equal(
       found[0].labeled.labels, np.array(levels[0]) == 153
     )

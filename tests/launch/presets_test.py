@@ -64,7 +64,6 @@ class PresetsTest(parameterized.TestCase):
   @parameterized.parameters(
     (['--seed', '3', '--model_depth=10', '--preset', _NAME],),
     (['--preset', _NAME, '--model_depth', '10', '--seed=3'],),
-    # The last flag counts.
     (['--preset=none', f'--preset={_NAME}', '--seed=3', '--model_depth=10'],),
   )
   def test_flags_win_wherever_they_stand(self, arguments):

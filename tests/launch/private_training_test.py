@@ -183,7 +183,6 @@ class PrivateTrainingTest(absltest.TestCase):
 
   def test_says_what_it_cost(self):
     self.assertIn(f'{_HEADLINE}\n', self._resumed.stdout)
-    # Also before the first round.
     before, _, _ = (
       (self._experiment / 'log.txt').read_text().partition('round 0')
     )

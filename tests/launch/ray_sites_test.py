@@ -50,7 +50,6 @@ _OF_SEMIFL = {
   'client_epochs': 1,
   'server_epochs': 1,
   'confidence_threshold': 0.5,
-  # The site runs until it is stopped.
   'total_rounds': 10000,
 }
 

@@ -115,7 +115,6 @@ class SweepTest(absltest.TestCase):
     # A run that ends well, but lacks a file that the table needs.
     folder = self.output_dir / 'semifl_small_seed0'
     (folder / 'metrics.csv').unlink()
-    # The model is not exported again.
     (folder / 'export' / 'notes.txt').touch()
     status, output, errors = self._finish()
     self.assertEqual(status, 1)
@@ -133,7 +132,6 @@ class SweepTest(absltest.TestCase):
       '--num_validation=20',
       '--total_rounds=1',
     )
-    # A diverged run is reported, and not chosen.
     self.assertEqual(status, 1)
     self.assertIn('semifl_small_learning_rate1e30_validation_seed0', errors)
     name = 'semifl_small_learning_rate0.03_validation_seed0'

@@ -160,7 +160,6 @@ class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
     (512, 32),
     # If 32 does not divide the channels, the next smaller divisor.
     (48, 24),
-    # Fewer channels than 32.
     (16, 16),
   )
   def test_groups(self, num_channels, num_groups):
@@ -218,7 +217,6 @@ class FrozenTest(parameterized.TestCase, tf.test.TestCase):
     kinds = functional.find_weights(converted)
     # Kernel, bias, beta, mean and variance.
     self.assertLen(kinds.frozen, 5)
-    # Static batch normalization.
     self.assertLen(kinds.statistics, 2)
     self.assertLen(kinds.trainable, 2 + 2 + 2)
     classifier = functional.from_keras(converted)

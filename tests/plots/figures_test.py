@@ -55,7 +55,6 @@ class ConfusionFigureTest(absltest.TestCase):
       self.assertEqual([text.get_text() for text in labels], [*_NAMES])
     self.assertEqual(
       {(*text.get_position(), text.get_text()) for text in axes.texts},
-      # Column, row.
       {(0, 0, '3'), (1, 0, '1'), (0, 2, '5'), (2, 2, '15')},
     )
     self.assertEqual(axes.get_title(), 'Three')

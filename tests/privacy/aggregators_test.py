@@ -36,7 +36,6 @@ def _create_private_mean(key=_KEY):
   )
 
 
-# Most tests share this key.
 _private_mean = functools.cache(_create_private_mean)
 
 
@@ -210,7 +209,6 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
     folder = pathlib.Path(self.create_tempdir().full_path)
     manager = checkpoints.Checkpoints(folder, num_kept=1)
     manager.save(state, 1)
-    # A new object, as in a restarted program.
     restarted = _create_private_mean()
     loaded = manager.load_latest(restarted.initialize())
     found, _ = self._noise(restarted, loaded)
@@ -230,7 +228,6 @@ class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
     # Values halfway are rounded up or down, by float32's rounding.
     difference = np.abs(output.result[0] - expected)
     self.assertGreater(np.mean(difference < 1e-5), 0.99)
-    # Small tensors are sent unchanged.
     np.testing.assert_allclose(output.result[1], update[1], rtol=1e-6)
 
 

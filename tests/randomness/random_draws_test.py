@@ -74,7 +74,6 @@ class EpochsOfClientsTest(parameterized.TestCase):
       ]
       for epoch in epochs[:-1]:
         self.assertCountEqual(np.concatenate(epoch), range(num_images))
-      # The last epoch need not be over.
       unfinished = np.concatenate(epochs[-1])
       self.assertLen(set(unfinished), len(unfinished))
       self.assertEqual(

@@ -43,7 +43,6 @@ class DrawsTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(_stateless_draws, _numpy_draws)
   def test_any_key_that_differs_gives_other_draws(self, draw):
-    # Seed, round, client, epoch.
     keys = itertools.product(range(3), repeat=4)
     first_draws = [draw(seed, _PURPOSE, *rest)[0] for seed, *rest in keys]
     # float32 has 2^23 values in [0, 1); two of 81 draws are equal once in 2600

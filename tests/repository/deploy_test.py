@@ -104,5 +104,4 @@ class SlurmRayTest(absltest.TestCase):
       log.seek(0)
       self.assertEqual(completed.returncode, 0, log.read())
     self.assertTrue((folder / 'results/small/export').exists())
-    # The token is removed, and all processes have ended.
     self.assertCountEqual(os.listdir(folder), ['bin', 'results'])

@@ -11,7 +11,6 @@ from tests.repository import source_tree
 
 _ROOT = source_tree.PROJECT_ROOT
 _LINK = re.compile(r'\]\(([^)#\s]+)(?:#[^)]*)?\)')
-# Differences between a paper and its authors' code.
 _DIFFERENCE = re.compile(r'^\| ((?:D|FL|S)\d+) \| ', re.MULTILINE)
 _CITED = re.compile(r'\(((?:D|FL|S)\d+)\)')
 

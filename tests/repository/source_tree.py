@@ -8,7 +8,6 @@ import pathlib
 
 PROJECT_ROOT = pathlib.Path(__file__).parents[2]
 
-# The folders with the project's own Python files.
 SOURCE_FOLDERS = (
   'tff_semifl',
   'tasks',

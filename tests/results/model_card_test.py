@@ -33,7 +33,6 @@ _HPARAMS = hparams_file.Hparams(
     'seed': 5,
     'total_rounds': 10,
     'learning_rate': 0.125,
-    # The settings with which the run was started.
     'output_dir': '/home/someone/results',
   },
   data='40 labeled images, and others',
@@ -63,7 +62,6 @@ class ModelCardTest(absltest.TestCase):
   ):
     scores = None
     if confusion is not None:
-      # All predictions have the same confidence.
       labels, predicted = (
         np.repeat(each.ravel(), np.ravel(confusion))
         for each in np.indices(np.shape(confusion))

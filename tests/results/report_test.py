@@ -176,7 +176,6 @@ class ReportTest(absltest.TestCase):
     content, rows = self._parse([run])
     self.assertIn('and images: the images are gone.', content)
     self.assertIn(['accuracy', '50.0%', '', 'higher'], rows)
-    # Together with an evaluated run.
     other = _create('other', labels=[0, 1], predicted=[0, 1])
     groups = report_of_groups.find_groups([run, other])
     self.assertIn(

@@ -162,7 +162,6 @@ class ChoiceTest(absltest.TestCase):
     for losses in ([math.nan, 0.0], [math.inf, 0.0]):
       (chosen, *_) = _choose(_rows(losses, [0.9, 0.9], [1.0, 1.0]))
       self.assertIn('learning_rate=0.3', chosen)
-    # A value with a missing run is not chosen.
     (chosen, *_) = _choose(_rows([0.5, 0.5], [0.4, 0.4], [0.1]))
     self.assertIn('learning_rate=0.3', chosen)
     self.assertEqual(

@@ -81,7 +81,6 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertIsInstance(
       raised.exception.__cause__, tf.errors.InvalidArgumentError
     )
-    # The context remains usable.
     self.assertEqual(context.invoke(run, [1, 3]), [1, 3])
 
   def test_threads_change_nothing_but_the_time(self):

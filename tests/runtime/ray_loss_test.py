@@ -140,7 +140,6 @@ class LossTest(tf.test.TestCase):
         )
         # All actors end, also the stopped actor.
         ray_machines.wait_until(lambda lost=lost: not lost.is_running())
-      # New actors have replaced the lost actors.
       self.assertRegex(
         '\n'.join(logs.output), 'actor .* at 127.0.0.1 has joined'
       )

@@ -82,7 +82,6 @@ class StagesTest(absltest.TestCase):
       state = mean.initialize()
     block, programs = _find_programs(mean.next, (state, []))
     self.assertIn(_KEYED, block.proto.SerializeToString())
-    # Clients clip.
     self.assertNotEmpty(programs)
     for program in programs:
       self.assertNotIn(_KEYED, program.content)
@@ -95,7 +94,6 @@ class StagesTest(absltest.TestCase):
     def work(numbers):
       doubled = tff.federated_map(double, numbers)
       mean = tff.federated_mean(doubled)
-      # In a second stage.
       both = tff.federated_zip((doubled, tff.federated_broadcast(mean)))
       count = tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
       return mean, count, tff.federated_sum(both), doubled

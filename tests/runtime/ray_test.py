@@ -84,7 +84,6 @@ class TwoActorsTest(agreement.AgreementTestCase):
     def work(factor, numbers):
       factors = tff.federated_broadcast(factor)
       products = tff.federated_map(_multiply, (numbers, factors))
-      # An aggregation that depends on another aggregation.
       total = tff.federated_broadcast(tff.federated_sum(products))
       return collections.OrderedDict(
         products=products,

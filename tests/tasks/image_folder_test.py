@@ -133,7 +133,6 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertAllEqual(data.train.labels, [0] * 7 + [1] * 2)
     self.assertEqual(task.num_labeled, 9)
-    # Statistics do not include test images.
     mean = (20 + 30 + 40 + 60 + 70 + 90 + 100 + 120) / 9 / 255
     self.assertAllClose(task.pixel_mean, [mean] * 3)
     self.assertIn("4 of the server's for testing", task.data_description)
@@ -177,7 +176,6 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
 
     self.assertEqual(describe_copy(), first)
     found = [first]
-    # Another image.
     image_tree.write_image(copy / 'clients/east/b.png', 31)
     found.append(describe_copy())
     # The same images in the same order, but one belongs to another client.

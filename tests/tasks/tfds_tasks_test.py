@@ -82,7 +82,6 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_classes_are_in_the_order_of_their_labels(self):
     names = cifar.CIFAR100().create().class_names
-    # The order is alphabetical.
     self.assertEqual(sorted(set(names)), list(names))
     names = emnist.EMNIST().create().class_names
     self.assertEqual((names[0], names[10], names[35]), ('0', 'A', 'Z'))
@@ -119,7 +118,6 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   @parameterized.parameters(
-    # 28 / 8 rounded down.
     (emnist.EMNIST(), 3),
     (cifar.CIFAR10(zhang2020_augmentation=True), 4),
     (svhn.SVHN(zhang2020_augmentation=True), 4),

@@ -25,7 +25,6 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
 
-# The usual arguments of hooks.
 Client = hook_arguments.ClientContext
 Labels = pseudo_labels.PseudoLabels
 

@@ -64,7 +64,6 @@ def equalize(images: tf.Tensor) -> tf.Tensor:
   """
   _, height, width, channels = tf.unstack(tf.shape(images))
   num_pixels = height * width
-  # One row for each channel of each image.
   levels = tf.reshape(
     tf.transpose(tf.cast(images, tf.int32), [0, 3, 1, 2]), [-1, num_pixels]
   )

@@ -25,7 +25,6 @@ NUM_OPERATIONS = 6
 
 _SMALLEST_BOUND = 2
 _LARGEST_BOUND = 5
-# The authors' tables of magnitudes have ten entries.
 _LAST_INDEX = 9
 _SHEAR = 0.3
 _TRANSLATION_SHARE = 0.2

@@ -16,9 +16,7 @@ from tff_semifl.export import exported_model
 from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import input_shift
 
-# The columns of a file of class shares.
 COLUMNS = ('class_name', 'share')
-# The number of classes whose shares are printed.
 _NUM_SHOWN = 5
 
 

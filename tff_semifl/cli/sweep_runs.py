@@ -277,7 +277,6 @@ def execute(
 
 def _start(run: Run) -> subprocess.Popen:
   with run.log_path.open('ab') as log:
-    # Marks the start of this run in the log.
     log.write(f'$ {shlex.join(run.command)}\n'.encode())
     log.flush()
     return subprocess.Popen(

@@ -21,7 +21,6 @@ LEAST_CONCENTRATION = 0.001
 MOST_CONCENTRATION = 1_000_000
 
 _PURPOSE = random_seeds.Purpose.CLIENT_PARTITION
-# The least number of images of a client.
 _MIN_IMAGES = 10
 # The draws until an error; SemiFL's own partitions need at most 15.
 _MAX_DRAWS = 10_000

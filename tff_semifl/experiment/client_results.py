@@ -23,7 +23,6 @@ from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import intervals
 from tff_semifl.models import functional
 
-# A file in an experiment's folder.
 ACCURACIES = 'client_accuracy.csv'
 # The prefix of columns with accuracies under the class shares of a client.
 ADAPTED = 'adapted_'
@@ -42,7 +41,6 @@ def write_accuracies(
   """
   data = experiment.data
   pool, shares = data.at_clients
-  # Images without a label are skipped.
   chosen = np.flatnonzero(pool.true_labels != sources.UNKNOWN_LABEL)
   logits = np.zeros([len(pool.true_labels), experiment.task.num_classes])
   logits[chosen] = model_results.compute_logits(

@@ -223,7 +223,6 @@ class LabelFeatures(settings.Settings):
     )
 
 
-# A program requests the features several times.
 @functools.cache
 def _say_once(line: str) -> None:
   progress.say(line)

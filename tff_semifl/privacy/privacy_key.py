@@ -57,7 +57,6 @@ class PrivacyKey:
     return 'PrivacyKey(secret)'
 
 
-# The name of the file in an experiment's folder.
 NAME = 'privacy.key'
 # Read and write permissions for the owner only.
 _MODE = 0o600
@@ -90,7 +89,6 @@ def read(path: pathlib.Path) -> PrivacyKey | None:
         ' secret key. If somebody may have, train anew in another folder; if'
         f' nobody has, `chmod {_MODE:o} {path}`'
       )
-    # Valid files are shorter.
     content = file.read(1000)
   match = re.search(rb'^[0-9a-f]{64}', content, re.MULTILINE)
   if match:

@@ -223,7 +223,6 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     pathlib.Path(cut, 'states/program_state_5.npz').unlink()
     with mock.patch.object(helpers_lib, 'choose_helpers', choose_and_note):
       found = self._train(cut, 6)
-    # Round 6 has helpers.
     self.assertTrue(any(chosen[-1]))
     for a, b in zip(
       tf.nest.flatten(expected), tf.nest.flatten(found), strict=True

@@ -102,7 +102,6 @@ def _predict(step, images):
   """
   size = pooled_reference.BATCH_SIZE
   num_blocks = len(images) // size
-  # The last parts have the remainder.
   bounds = np.cumsum(
     [0]
     + [
@@ -161,7 +160,6 @@ class _Formula:
 
   def __init__(self):
     self.recent = [np.full(3, 1 / 3)] * remixmatch.ALIGNED_BATCHES
-    # The class shares of the five labels.
     self.wanted = np.array([2, 2, 1]) / 5
 
   def loss(self, step):
@@ -219,7 +217,6 @@ class FormulasTest(parameterized.TestCase):
     (
       'mean_teacher',
       'mean_teacher',
-      # The loss has full weight from the first step.
       {'unlabeled_loss_weight': 20, 'ramp_up_share': 0},
       _mean_teacher_loss,
     ),

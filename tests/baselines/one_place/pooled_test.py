@@ -46,7 +46,6 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       correct = 12 * server['accuracy']
       self.assertAlmostEqual(correct, round(correct), places=5)
       self.assertBetween(correct, 0, 12)
-      # The learning rate is that of the last step.
       self.assertAlmostEqual(
         metrics['learning_rate'],
         0.2 * np.cos(7 * np.pi / 16 * (3 * round_num + 2) / 6),

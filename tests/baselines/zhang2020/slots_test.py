@@ -83,7 +83,6 @@ class SlotsTest(simulation_test_case.SimulationTestCase):
     resumed_rows, found = self._train(cut, _create_program(4))
     self._assert_same(expected, found)
     self._assert_same(resumed_rows, {n: rows[n] for n in (3, 4)})
-    # Round 0 has no steps.
     self.assertTrue(np.isnan(rows[0].server.loss))
     self.assertGreater(rows[2].server.loss, 0)
     # Two clients, with three steps of two images each, have 12 labels.

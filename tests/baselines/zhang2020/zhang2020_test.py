@@ -150,7 +150,6 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     zhang2020_reference.assert_close(
       output.state.global_model_weights.trainable, reference.average
     )
-    # No client labels images.
     self.assertTrue(np.isnan(output.metrics['client']['label_ratio']))
 
   @pytest.mark.slow

@@ -113,7 +113,6 @@ class FeatureCacheTest(parameterized.TestCase):
     path = self._file('*/00001.npz')
     content = path.read_bytes()
     flipped = bytearray(content)
-    # A byte in the middle of the features.
     flipped[len(content) // 2] ^= 1
     for damaged in (b'', b'damaged', content[:-50], bytes(flipped)):
       path.write_bytes(damaged)

@@ -25,14 +25,13 @@ from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import intervals
 from tff_semifl.privacy import aggregators
 
-# The prefix of the columns of metrics.
 _OWN = 'client/own/'
 _NAMES = ('labels alone', 'mixture', 'head')
 # A label is doubtful if another class is more likely by this factor. With 40
 # correct labels, at most 15% of runs on digits, and no run on CIFAR-10's
 # features, have a warning.
 _WRONG = 200
-# The relative error of estimated strengths.
+# Estimated strengths have an error of at most 0.1%.
 _ALIKE = 0.99 * class_shares.GREATEST_STRENGTH
 # The `SharePrior.weight` if images of a class differ between clients: then a
 # classifier's errors bias the estimated shares. Chosen on digits whose clients

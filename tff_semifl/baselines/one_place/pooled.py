@@ -146,7 +146,6 @@ class Pooled(system.System):
     return round_parts.build_process_without_clients(
       ingredients,
       self.build_server_work(ingredients),
-      # The learning rate of the last step of a round.
       learning_rate_fn=lambda round_num: self._learning_rate(
         (round_num + 1) * self.steps.steps_per_round - 1
       ),

@@ -54,7 +54,7 @@ class ActorPool:
     federation = options.federation
     others = '' if federation is None else ' but those of sites'
     self._why_lost = f'no machine{others} has CPUs or GPUs for an actor'
-    # The reason why a site has no actor, by site.
+    # The reason why sites have no actor.
     self._why_away = 'they are not in the cluster'
     self._looked: float = -_LOOK_SECONDS
     self._is_closed = False
