@@ -51,7 +51,7 @@ class ClassAdaptiveThresholds(client_parts.Selection):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SharpnessAwareConsistency(client_parts.Regularizer):
-  """Keeps predictions consistent if weights move to increase the loss."""
+  """A consistency loss under the worst change of weights of a given size."""
 
   perturbation_radius: float = settings.setting(
     0.1,
