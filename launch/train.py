@@ -39,7 +39,6 @@ from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import site_shares
 from tff_semifl.experiment import training
 from tff_semifl.experiment import training_warnings
-from tff_semifl.metrics import intervals
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -74,12 +73,7 @@ def _print_outcome(
 ) -> None:
   """Prints the results and the paths of output files."""
   kept = saved_experiment.read_trained_model(folder.path)
-  kind = 'validation' if experiment.settings.validates else 'test'
-  sizes = model_results.count_by_class(experiment)
-  print(
-    f'{kind} accuracy after round {kept.round_num}:'
-    f' {intervals.describe(kept.accuracy, sizes)}'
-  )
+  print(model_results.describe_accuracy(experiment, kept))
   for line in model_results.describe_metrics(experiment, kept.weights):
     print(line)
   for line in model_results.read_by_system(folder.path):

@@ -86,10 +86,13 @@ class LinearProblem:
     ]
 
   def train_server(
-    self, sgd: linear_reference.NumpySGD, round_num: int
+    self,
+    sgd: linear_reference.NumpySGD,
+    round_num: int,
+    rate_factor: float = 1.0,
   ) -> None:
     """Trains the server for two epochs, in batches of 2, 2 and 1."""
-    sgd.learning_rate = learning_rate(round_num)
+    sgd.learning_rate = rate_factor * learning_rate(round_num)
     order = random_seeds.Purpose.SERVER_ORDER, round_num
     self._train(sgd, self.images, self.labels, order, 2)
 

@@ -10,10 +10,12 @@ import numpy as np
 import tensorflow as tf
 
 from examples import ema_teacher
+from examples import fed_adam
 from examples import fed_prox
 from examples import median
 from examples import prototypes
 from tests import client_updates
+from tests import fix_mix_reference
 from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
@@ -65,6 +67,50 @@ class FedProxTest(_Problem):
       for weight in (1.0, 0.0)
     )
     self.assertBetween(near, 1e-4, 0.95 * far)
+
+
+class FedAdamTest(_Problem):
+  def test_rounds_equal_numpy(self):
+    """Two rounds with clients, and a learning rate of the server's own."""
+    problem = linear_problem.LinearProblem()
+    rate, beta_1, beta_2, epsilon = 0.05, 0.8, 0.99, 1e-3
+    changes = {
+      'global_momentum': beta_1,
+      'global_learning_rate': rate,
+      'server_learning_rate': 0.1,
+    }
+    process = settings.change(
+      fed_adam.FED_ADAM, {**linear_problem.SETTINGS, **changes}
+    ).build(small_systems.create_ingredients(seed=linear_problem.SEED))
+    means, squares = [0.0, 0.0], [0.0, 0.0]
+    for round_num, cohort, federation, _ in linear_problem.follow(
+      process, ([], [0, 2], [1, 2])
+    ):
+      sgd = federation.sgd
+      trained = [
+        problem.train_client(
+          fix_mix_reference.train_client,
+          sgd.weights,
+          client_id,
+          round_num,
+          threshold=linear_problem.THRESHOLD,
+          mix_loss_weight=1.0,
+        )
+        for client_id in cohort
+      ]
+      updates = [each.weights for each in trained if each.num_confident]
+      self.assertEqual(bool(updates), round_num > 0)
+      for index, weight in enumerate(sgd.weights if updates else ()):
+        gradient = weight - np.mean([each[index] for each in updates], axis=0)
+        means[index] = beta_1 * means[index] + (1 - beta_1) * gradient
+        squares[index] = beta_2 * squares[index] + (1 - beta_2) * gradient**2
+        corrected = (
+          rate * np.sqrt(1 - beta_2**round_num) / (1 - beta_1**round_num)
+        )
+        step = means[index] / (np.sqrt(squares[index]) + epsilon)
+        sgd.weights[index] = weight - corrected * step
+      # A third of the clients' rate, with the same schedule.
+      problem.train_server(sgd, round_num, rate_factor=0.1 / 0.3)
 
 
 class EMATeacherTest(_Problem):

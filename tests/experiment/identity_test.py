@@ -4,12 +4,14 @@
 """Tests that a folder of one experiment is not used for another."""
 
 import dataclasses
+import linecache
 import pathlib
 import sys
 import types
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import tensorflow as tf
 
 from tasks import digits
@@ -25,10 +27,10 @@ from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import models
 from tff_semifl.experiment import own_data
 from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
+from tff_semifl.files import durable_files
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -68,10 +70,7 @@ class IdentityTest(absltest.TestCase):
       task_registry.ChosenTask(
         task=own_data.create_part(task or small_own_task.create_task())
       ),
-      {'num_clients': 2, 'clients_per_round': 1},
-      model=models.FunctionModel(
-        reference='mine:create', function=create_model
-      ),
+      {'num_clients': 2, 'clients_per_round': 1, 'model': create_model},
     )
     return hparams_file.create({}, parts=chosen.identify()).parts
 
@@ -229,6 +228,90 @@ class CommandLineTest(absltest.TestCase):
         settings.SettingError, f'^{name}={value}: .*program'
       ):
         self._command('semifl', **{name: value})
+
+
+# Cells that define `mine`, with a number.
+_CELLS = {
+  'partition': """
+def mine(labels, num_classes, num_clients, seed):
+  shares = [range(k, len(labels), num_clients) for k in range(num_clients)]
+  return shares[::{}]
+""",
+  'strong_augmentation': """
+def mine(images, seed):
+  return images + {}
+""",
+  'aggregator': """
+import tensorflow_federated as tff
+
+class Mine(tff.aggregators.UnweightedAggregationFactory):
+  def create(self, value_type):
+    return {}
+
+mine = Mine()
+""",
+  'metrics': """
+def mine(labels, logits):
+  return {} * logits.mean()
+""",
+  'selection': """
+def mine(client, labels):
+  return labels.confidences > {}
+""",
+}
+
+
+def _run_cell(name, number, *, has_source=True):
+  """Runs a cell as a notebook does, and returns `mine`."""
+  source = _CELLS[name].format(number)
+  file = f'<{name}-{number}-{has_source}>'
+  if has_source:
+    linecache.cache[file] = len(source), None, source.splitlines(True), file
+  # The module `__main__` is the program of the tests.
+  names = {'__name__': '__main__'}
+  exec(compile(source, file, 'exec'), names)
+  return names['mine']
+
+
+class NotebookTest(parameterized.TestCase):
+  """Runs with functions of cells."""
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(small_systems.without_computations())
+    self.path = self.create_tempdir().full_path
+
+  def _open(self, **changes):
+    experiment = command_lib.create_experiment(
+      'composed_semifl',
+      digits.Digits(),
+      create_model=small_own_task.create_model,
+      **{'num_clients': 2, 'clients_per_round': 1, 'total_rounds': 3},
+      **{'output_dir': self.path, 'experiment_name': 'run', **changes},
+    )
+    folder = experiment_folder.open_folder(experiment)
+    return hparams_file.read(folder.path / hparams_file.NAME)
+
+  @parameterized.parameters(*_CELLS)
+  def test_only_the_same_cell_goes_on(self, name):
+    def open_with(*cell, **options):
+      mine = _run_cell(name, *cell, **options)
+      value = [mine, 'macro_f1'] if name == 'metrics' else mine
+      return self._open(**{name: value})
+
+    recorded = open_with(1).flags[name]
+    self.assertIn('__main__:', str(recorded))
+    self.assertEqual(open_with(1).flags[name], recorded)
+    for options in ({}, {'has_source': False}):
+      with self.assertRaisesRegex(
+        durable_files.OutputError, f'{name}.* had other content or code'
+      ):
+        open_with(-1, **options)
+
+  def test_metrics_may_be_added_and_left_out(self):
+    self._open()
+    self._open(metrics=[_run_cell('metrics', 1)])
+    self._open(metrics=['macro_f1'])
 
 
 if __name__ == '__main__':

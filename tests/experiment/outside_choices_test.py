@@ -12,11 +12,15 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from tasks import digits
 from tests.experiment import small_experiment
 from tff_semifl import settings
 from tff_semifl.algorithms import client_parts
+from tff_semifl.core import pseudo_labels
+from tff_semifl.experiment import model_selection
+from tff_semifl.experiment import run_settings
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,9 +40,31 @@ def _one_share(labels, num_classes, num_clients, seed):
   return [range(len(labels))]
 
 
+def _none(labels, num_classes, num_clients, seed):
+  del labels, num_classes, num_clients, seed
+
+
 def _invert(images, seed):
   del seed
   return 255 - images
+
+
+def _is_sure(client, labels):
+  del client
+  return labels.confidences >= 0.7
+
+
+def _spread(labels, logits):
+  del labels
+  return np.ptp(logits)
+
+
+class _Factory(tff.aggregators.UnweightedAggregationFactory):
+  def create(self, value_type):
+    raise NotImplementedError
+
+
+_FACTORY = _Factory()
 
 
 class OutsideChoicesTest(parameterized.TestCase):
@@ -71,26 +97,56 @@ class OutsideChoicesTest(parameterized.TestCase):
     )
     self.assertEqual(changed.system.client.selection.doubt, 0.25)
 
-  def test_partition(self):
-    data = self._split('outside:every_other')
+  def test_selection_by_a_function(self):
+    created = small_experiment.create('composed_semifl', selection=_is_sure)
+    self.assertEqual(
+      settings.as_dict(created)['selection'], f'{__name__}:_is_sure'
+    )
+    labels = pseudo_labels.from_logits(tf.constant([[0.0, 2.0], [0.1, 0.0]]))
+    selection = created.system.client.selection
+    np.testing.assert_array_equal(selection.select(None, labels), [True, False])
+
+  def test_aggregator(self):
+    created = small_experiment.create(aggregator=_FACTORY)
+    self.assertEqual(
+      settings.as_dict(created)['aggregator'], f'{__name__}:_FACTORY'
+    )
+    self.assertIs(created.system.averaging.aggregator.build(), _FACTORY)
+
+  def test_metrics(self):
+    run = run_settings.RunSettings(metrics=['macro_f1', _spread])
+    self.assertEqual(run.metrics, ('macro_f1', f'{__name__}:_spread'))
+    measure = model_selection.Measurement(run.metrics, 'ab', [0, 1])
+    logits = np.float32([[1, 2], [3, 5]])
+    self.assertEqual(measure(logits)['_spread'], 4)
+    two = [lambda labels, logits, k=k: k for k in range(2)]
+    run = run_settings.RunSettings(metrics=two)
+    with self.assertRaisesRegex(settings.SettingError, 'two metrics'):
+      model_selection.Measurement(run.metrics, 'ab', [0, 1])
+
+  @parameterized.parameters('outside:every_other', _every_other)
+  def test_partition(self, partition):
+    data = self._split(partition)
     self.assertLen(data.shares, 3)
     for client, share in enumerate(data.shares):
       np.testing.assert_array_equal(
         share, np.arange(client, len(data.unlabeled.images), 3)
       )
 
-  def test_partition_for_other_clients(self):
+  @parameterized.parameters(_one_share, _none)
+  def test_what_is_no_partition_is_refused(self, partition):
     with self.assertRaisesRegex(
-      settings.SettingError, '^partition=one_share: '
+      settings.SettingError, f'^partition={partition.__name__}: '
     ):
-      self._split('outside:one_share')
+      self._split(partition)
 
-  def test_strong_augmentation(self):
+  @parameterized.parameters('outside:invert', _invert)
+  def test_strong_augmentation(self, strong_augmentation):
     task = digits.Digits().create()
     images = tf.constant(task.load().train.images[:2])
     seed = tf.constant([1, 2])
     experiment = small_experiment.create(
-      strong_augmentation='outside:invert', weak_augmentation='none'
+      strong_augmentation=strong_augmentation, weak_augmentation='none'
     )
     made = experiment.data.create_task()
     views = made.strong_augmentation(images, seed)
@@ -101,10 +157,21 @@ class OutsideChoicesTest(parameterized.TestCase):
     ('strong_augmentation', 'outside:missing'),
     ('selection', 'outside:NUMBER'),
     ('aggregator', 'no_such_module:NAME'),
+    ('partition', _invert),
+    ('strong_augmentation', _every_other),
+    ('aggregator', _Factory),
+    ('selection', _every_other),
+    ('selection', 3),
   )
   def test_what_is_none_is_refused(self, name, value):
-    with self.assertRaisesRegex(settings.SettingError, f'^{name}={value}: '):
+    shown = settings.qualified_name(value) if callable(value) else value
+    with self.assertRaisesRegex(settings.SettingError, f'^{name}={shown}: '):
       small_experiment.create('composed_semifl', **{name: value})
+
+  @parameterized.parameters(([3],), ([_invert, _invert.__name__],), (_spread,))
+  def test_what_are_no_metrics_is_refused(self, metrics):
+    with self.assertRaisesRegex(settings.SettingError, '^metrics='):
+      run_settings.RunSettings(metrics=metrics)
 
 
 if __name__ == '__main__':

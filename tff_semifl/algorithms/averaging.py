@@ -99,7 +99,7 @@ class Averaging(system.System):
       ),
       learning_rate_fn=self.rounds.create_learning_rate_fn(),
       aggregator=aggregator,
-      global_momentum=self.client_momentum.global_momentum,
+      global_optimizer=self.create_global_optimizer(),
       guides=client.guides,
     )
     return composition.build(parts, self.run_round)
@@ -111,6 +111,17 @@ class Averaging(system.System):
     del classifier
     return self.optimizer.build(), self.optimizer.build(
       self.server_training.server_optimizer
+    )
+
+  def create_global_optimizer(self) -> tff.learning.optimizers.Optimizer:
+    """The optimizer that applies the clients' mean update to the model.
+
+    The update with the opposite sign is the gradient. The schedule of the
+    learning rate does not change this optimizer's rate. By default, the new
+    weights are the clients' mean, with `global_momentum`.
+    """
+    return tff.learning.optimizers.build_sgdm(
+      1.0, momentum=self.client_momentum.global_momentum
     )
 
   def count_steps(

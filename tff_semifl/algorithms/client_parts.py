@@ -14,6 +14,7 @@ References:
 """
 
 import abc
+from collections.abc import Callable
 import dataclasses
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
 from tff_semifl.models import functional
+from tff_semifl.settings import references
 
 # The usual arguments of hooks.
 Client = hook_arguments.ClientContext
@@ -63,6 +65,26 @@ class FixedThreshold(Selection):
     return pseudo_labels.is_confident(
       labels, self.confidence.confidence_threshold
     )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FunctionSelection(Selection):
+  """A selection by a user's function, which is as `select`."""
+
+  reference: str
+  function: Callable[[Client, Labels], tf.Tensor]
+
+  def select(self, client: Client, labels: Labels) -> tf.Tensor:
+    return self.function(client, labels)
+
+
+def load_selection(reference: str) -> Selection:
+  """Loads a selection of another package: a part, or a function."""
+  found = references.load(reference)
+  if isinstance(found, Selection | type):
+    return settings.outside(Selection)(reference)
+  references.check_callable(found, 'client', 'labels')
+  return FunctionSelection(reference=reference, function=found)
 
 
 class Alignment(ClientPart, abc.ABC):

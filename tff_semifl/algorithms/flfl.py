@@ -158,7 +158,7 @@ class ComposedFixMix(fix_mix.FixMix):
     'Selection of training images: fixed_threshold, those above a confidence;'
     ' class_adaptive of (FL)^2, a threshold for each class, by how often the'
     ' client predicts the class.',
-    load=settings.outside(client_parts.Selection),
+    load=client_parts.load_selection,
   )
   alignment: client_parts.Alignment | None = settings.choice(
     {'none': None, 'distribution': client_parts.DistributionAlignment()},

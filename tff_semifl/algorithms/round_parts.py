@@ -33,12 +33,13 @@ def build_round_parts(
   *,
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
   aggregator: tff.templates.AggregationProcess | None = None,
-  global_momentum: float = 0.0,
+  global_optimizer: tff.learning.optimizers.Optimizer | None = None,
   guides: method_lib.Guides | None = None,
 ) -> composition.Parts:
   """Builds the parts of rounds in which clients' updates are averaged.
 
-  The default aggregator is the unweighted mean over clients with an update.
+  The default aggregator is the unweighted mean over clients with an update, and
+  the default optimizer moves the global model to this mean.
   """
   weights_type = ingredients.classifier.weights_type
   return composition.Parts(
@@ -50,8 +51,7 @@ def build_round_parts(
     aggregator=aggregator
     or aggregators.create(aggregators.Mean().build(), weights_type.trainable),
     finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
-      # With a rate of 1 and no momentum the new weights are the mean.
-      tff.learning.optimizers.build_sgdm(1.0, momentum=global_momentum),
+      global_optimizer or tff.learning.optimizers.build_sgdm(1.0),
       weights_type,
     ),
     computes_statistics=ingredients.computes_statistics,

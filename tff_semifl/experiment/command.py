@@ -28,6 +28,7 @@ from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
 from tff_semifl.experiment import training
 from tff_semifl.files import durable_files
+from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import sites
 
 
@@ -162,6 +163,7 @@ def create_experiment(
       a task, a setting has a bad value, or settings contradict each other.
     durable_files.OutputError: If the private key in the folder is unusable.
   """
+  cohorts.grow_gpu_memory()
   if isinstance(system, system_lib.System):
     name = system_registry.find_name(system)
   else:
@@ -174,16 +176,12 @@ def create_experiment(
       task if isinstance(task, str) else f'a {type(task).__name__}',
       "must be a task: sfl.TASKS['digits'], say, or sfl.own_data(train, test)",
     )
-  model = None
   if create_model is not None:
     if 'model' in settings:
       raise settings_lib.SettingError(
         'model', settings['model'], 'leave it out, or create_model'
       )
-    model = models.FunctionModel(
-      reference=settings_lib.qualified_name(create_model),
-      function=create_model,
-    )
+    settings['model'] = create_model
   run = settings_lib.change_present(run_settings.RunSettings(), system.usual)
   of_run = settings_lib.all_names(run)
   chosen = experiment_settings.create(
@@ -191,7 +189,6 @@ def create_experiment(
     system,
     task_registry.ChosenTask(task=task),
     {k: v for k, v in settings.items() if k not in of_run},
-    model=model,
   )
   run = settings_lib.change(
     run, {k: v for k, v in settings.items() if k in of_run}

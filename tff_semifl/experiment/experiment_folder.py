@@ -208,7 +208,10 @@ def take_folder(
       recorded,
       system=settings.system_name,
       data=task.data_description,
-      parts=settings.identify(),
+      parts={
+        **settings.identify(),
+        **run.identify(settings.selection.keep_best),
+      },
       notes=notes,
     ),
     {

@@ -236,7 +236,6 @@ def create(
   chosen_task: task_registry.ChosenTask,
   changes: Mapping[str, Any],
   *,
-  model: models.Model | None = None,
   lenient: bool = False,
 ) -> ExperimentSettings:
   """Creates the settings of an experiment.
@@ -264,7 +263,7 @@ def create(
       if system.uses_strong_views
       else None,
     ),
-    model=ChosenModel() if model is None else ChosenModel(model=model),
+    model=ChosenModel(),
     system=system,
     statistics=statistics_lib.Statistics() if has_statistics else None,
     label_features=frozen_models.LabelFeatures()
@@ -273,8 +272,6 @@ def create(
   )
   # A paper's defaults may name settings that the chosen parts lack.
   usual = {**system.usual, **chosen_task.task.usual}
-  if model is not None:
-    usual.pop('model', None)
   changed = settings.change_present(experiment, {**usual, **changes})
   if of_model := changed.model.model.usual:
     changed = settings.change_present(

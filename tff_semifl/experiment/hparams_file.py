@@ -17,6 +17,8 @@ import tensorflow as tf
 from tff_semifl.files import durable_files
 
 NAME = 'hparams.json'
+# The part that has a user's own metrics by name.
+METRICS = 'metrics'
 
 _PACKAGES = (
   'tensorflow',
@@ -150,6 +152,12 @@ def find_other_part(
   before: Any, now: Any, place: str = 'system, task or model'
 ) -> str | None:
   """The first difference between recorded and present parts; None if equal."""
+  if place == METRICS:
+    # A run may be resumed with more or fewer metrics.
+    both = (before or {}).keys() & (now or {}).keys()
+    before, now = (
+      {name: each[name] for name in both} for each in (before, now)
+    )
   if before == now:
     return None
   if not isinstance(before, dict) or not isinstance(now, dict):
@@ -163,7 +171,8 @@ def find_other_part(
         kind = before.get('class') or before.get('name')
         return f'whose {place}, {kind}, had other content or code'
   for name in sorted({*before, *now}):
-    inside = name if 'class' not in before else f'{place}.{name}'
+    is_inside = 'class' in before or place == METRICS
+    inside = f'{place}.{name}' if is_inside else name
     found = find_other_part(before.get(name), now.get(name), inside)
     if found is not None:
       return found

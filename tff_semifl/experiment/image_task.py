@@ -207,10 +207,7 @@ def build_augmentation(name: str) -> augmentation.Augmentation:
 def _load_augmentation(reference: str) -> augmentation.Augmentation:
   """Loads a user's augmentation from 'package.module:NAME'."""
   found = references.load(reference)
-  if not callable(found) or isinstance(found, type):
-    raise ValueError(
-      'must be a function (images, seed) -> images of the same shape'
-    )
+  references.check_callable(found, 'images', 'seed')
   return found
 
 

@@ -18,6 +18,7 @@ from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
+from tff_semifl.metrics import intervals
 from tff_semifl.models import functional
 
 _BATCH_SIZE = 500
@@ -59,6 +60,15 @@ def count_by_class(experiment: experiment_lib.Experiment) -> np.ndarray:
   return np.bincount(
     experiment.data.test.labels, minlength=experiment.task.num_classes
   )
+
+
+def describe_accuracy(
+  experiment: experiment_lib.Experiment, kept: saved_experiment.TrainedModel
+) -> str:
+  """A line on the accuracy of the exported model, with its interval."""
+  kind = 'validation' if experiment.validates else 'test'
+  found = intervals.describe(kept.accuracy, count_by_class(experiment))
+  return f'{kind} accuracy after round {kept.round_num}: {found}'
 
 
 def describe_metrics(

@@ -115,12 +115,16 @@ class OutsidePartition(Partition):
 
   @property
   def name(self) -> str:
-    return self.reference.rpartition(':')[2]
+    return references.name_within(self.reference)
 
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
     shares = self.function(labels, num_classes, num_clients, seed)
+    if not isinstance(shares, Sequence | np.ndarray):
+      raise ValueError(
+        f'returned a {type(shares).__name__}, not the indices of each client'
+      )
     num_shared = sum(map(len, shares))
     if len(shares) != num_clients or num_shared < len(labels):
       raise ValueError(
@@ -135,11 +139,9 @@ def _load_outside(reference: str) -> Partition:
   found = references.load(reference)
   if isinstance(found, Partition) or isinstance(found, type):
     return settings.outside(Partition)(reference)
-  if not callable(found):
-    raise ValueError(
-      f'is a {type(found).__name__}; must be a function (labels, num_classes,'
-      ' num_clients, seed) -> indices of the images of each client'
-    )
+  references.check_callable(
+    found, 'labels', 'num_classes', 'num_clients', 'seed'
+  )
   return OutsidePartition(reference=reference, function=found)
 
 

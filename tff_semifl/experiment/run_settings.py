@@ -16,9 +16,17 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import runtimes
+from tff_semifl.metrics import metric
 from tff_semifl.settings import references
+
+_METRICS = settings.Values(
+  'a sequence of names or functions',
+  settings.ANY.contains,
+  load=metric.load,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -48,6 +56,7 @@ class RunSettings(settings.Settings):
     ' balanced_accuracy, macro_f1, recall and precision of each class, auc,'
     ' ece, nll, brier, top_K, or package.module:NAME, a function of labels and'
     ' logits.',
+    _METRICS,
   )
   client_accuracy: bool | None = settings.setting(
     None,
@@ -122,6 +131,15 @@ class RunSettings(settings.Settings):
     if self.share_prior and reason is not None:
       raise settings.SettingError('share_prior', True, reason)
     return self.share_prior
+
+  def identify(self, keep_best: str | None) -> dict[str, Any]:
+    """The identities of a user's own metrics; see `settings.identify`."""
+    found = {}
+    for name in (*self.metrics, (keep_best or '').partition('/')[2]):
+      if ':' in name:
+        with settings.blame('metrics', name):
+          found[name] = settings.identify(references.load(name))
+    return {hparams_file.METRICS: found}
 
   @property
   def path(self) -> pathlib.Path:

@@ -39,12 +39,21 @@ _PLAIN = (
 )
 
 
+class Result(training.ProgramState):
+  """The state after the last round, which a notebook shows as `summary`."""
+
+  summary: str = ''
+
+  def __repr__(self) -> str:
+    return self.summary or super().__repr__()
+
+
 def run(
   experiment: experiment_lib.Experiment,
   folder: experiment_folder.ExperimentFolder,
   *,
   quiet: bool = False,
-) -> training.ProgramState:
+) -> Result:
   """Trains, resuming an earlier run in the folder, and exports the model.
 
   A complete experiment whose model was exported is left unchanged.
@@ -100,7 +109,12 @@ def run(
   if privacy is not None:
     # The model and the key together reveal the model without noise.
     privacy_key.remove(folder.path / privacy_key.NAME)
-  return final
+  result = Result(*final)
+  result.summary = (
+    f'{model_results.describe_accuracy(experiment, kept)}\n'
+    f'SavedModel: {folder.export_path}'
+  )
+  return result
 
 
 def describe_early_end(

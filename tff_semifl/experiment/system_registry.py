@@ -4,7 +4,6 @@
 """The systems by name."""
 
 import contextlib
-import sys
 
 from tff_semifl import settings
 from tff_semifl.algorithms import system
@@ -98,12 +97,8 @@ def find_name(wanted: system.System) -> str:
       if settings.change_present(each, values) == wanted:
         return name
   for kind in map(type, settings.parts_of(wanted)):
-    module = sys.modules.get(kind.__module__)
-    if module is None or references.is_of_program(kind):
-      continue
-    for name, value in vars(module).items():
-      if value is wanted:
-        return f'{settings.qualified_name(kind).partition(":")[0]}:{name}'
+    if found := references.find_variable(wanted, kind):
+      return found
   return settings.qualified_name(type(wanted))
 
 

@@ -209,13 +209,10 @@ def load(name: str) -> Metric:
 def _load_outside(reference: str) -> Metric:
   """Loads a user's metric from `package.module:NAME`."""
   found = references.load(reference)
-  name = reference.partition(':')[2]
+  name = references.name_within(reference)
   if is_own(name) or name == 'loss':
     raise ValueError(f'has the name of another metric, {name}')
-  if not callable(found) or isinstance(found, type):
-    raise ValueError(
-      f'is a {type(found).__name__}; must be a function of labels and logits'
-    )
+  references.check_callable(found, 'labels', 'logits')
   return Metric(
     name,
     lambda labels, logits: _to_number(found(labels, logits)),

@@ -204,7 +204,7 @@ def load_outside(reference: str) -> Aggregator:
     return OutsideAggregator(
       reference=reference, factory=found, kind=type(found)
     )
-  return settings.outside(Aggregator)(reference)
+  return settings.outside(Aggregator, 'TFF aggregation factory')(reference)
 
 
 AGGREGATORS = {

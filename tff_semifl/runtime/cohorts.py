@@ -15,6 +15,17 @@ from tff_semifl.runtime import limited_functions
 from tff_semifl.runtime import values
 
 
+def grow_gpu_memory() -> None:
+  """Lets TensorFlow take a GPU's memory as needed, instead of all at once.
+
+  This has no effect after TensorFlow's first operation.
+  """
+  for gpu in tf.config.list_physical_devices('GPU'):
+    # TensorFlow refuses if the GPU is in use, or if a program has divided it.
+    with contextlib.suppress(RuntimeError, ValueError):
+      tf.config.experimental.set_memory_growth(gpu, True)
+
+
 class ClientPool:
   """Threads for concurrent clients, assigned to `devices` round-robin.
 
@@ -27,6 +38,7 @@ class ClientPool:
     max_concurrent_clients: int | None = None,
     devices: Sequence[str] | None = None,
   ):
+    grow_gpu_memory()
     known = [device.name for device in tf.config.list_logical_devices()]
     if devices is None:
       devices = [name for name in known if ':GPU:' in name] or known[:1]

@@ -29,7 +29,7 @@ class Values(NamedTuple):
     contains: Whether a value of the right type is allowed.
     names: The allowed names, if values are names.
     load: Loads 'package.module:NAME', or raises a ValueError; None if only
-      `names` are allowed.
+      `names` are allowed. Python programs may give the object itself.
   """
 
   description: str
@@ -249,9 +249,13 @@ def _convert(name: str, value: Any, kind: type, values: Values) -> Any:
   """Converts a value to its setting's type, or raises a `SettingError`."""
   if kind is float and type(value) is int:
     value = float(value)
-  if kind is tuple and isinstance(value, list):
-    value = tuple(value)
-  if type(value) is not kind:
+  if kind is tuple and isinstance(value, list | tuple):
+    value = tuple(map(references.give, value) if values.load else value)
+  elif kind is str and values.load is not None:
+    value = references.give(value)
+  kinds = (str, references.Given) if kind is str else (kind,)
+  texts = value if type(value) is tuple else ()
+  if type(value) not in kinds or not all(isinstance(t, str) for t in texts):
     found = ', not None' if value is None else ''
     raise SettingError(
       name,
@@ -265,17 +269,22 @@ def _convert(name: str, value: Any, kind: type, values: Values) -> Any:
   if not values.contains(value):
     hint = did_you_mean(value, values.names)
     raise SettingError(name, value, f'{hint}must be {values.description}')
-  if values.load is not None and value not in values.names:
-    with blame(name, value):
-      values.load(value)
+  if values.load is not None:
+    for each in value if kind is tuple else [value]:
+      if each not in values.names:
+        with blame(name, each):
+          values.load(each)
   return value
 
 
-def outside(base: type[Settings]) -> Callable[[str], Any]:
+def outside(
+  base: type[Settings], wanted: str | None = None
+) -> Callable[[str], Any]:
   """A loader of parts of other packages, for `choice`.
 
   It loads the part 'package.module:NAME', or creates a part of the class NAME
-  with default fields; other values raise a `ValueError`.
+  with default fields; other values raise a `ValueError`, which says what is
+  `wanted`.
   """
 
   def load(reference: str) -> Any:
@@ -287,7 +296,7 @@ def outside(base: type[Settings]) -> Callable[[str], Any]:
         raise ValueError(f'cannot be created: {error}') from error
     if not isinstance(found, base):
       name = found.__name__ if isinstance(found, type) else type(found).__name__
-      raise ValueError(f'is a {name}; must be a {base.__name__}')
+      raise ValueError(f'is a {name}; must be a {wanted or base.__name__}')
     return found
 
   return load

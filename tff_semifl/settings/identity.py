@@ -44,7 +44,7 @@ _KNOWN_BY_REPR = (
 )
 
 
-def identify(part: fields.Settings) -> dict[str, Any]:
+def identify(part: Any) -> dict[str, Any]:
   """The classes of a tree, and its fields that are not settings, for JSON.
 
   Two trees with equal identities and settings compute the same results, unless
@@ -53,7 +53,8 @@ def identify(part: fields.Settings) -> dict[str, Any]:
   Returns:
     'class', the qualified name; 'code', a digest, if the class is a user's own;
     and fields by name. Fields are parts in this form, numbers and texts, or the
-    type or name and a digest of other values.
+    type or name and a digest of other values, such as functions. A `part` may
+    also be such a value.
   """
   return _identify(part, '')
 

@@ -7,6 +7,7 @@ import collections
 from collections.abc import Mapping
 import importlib
 import importlib.util
+import inspect
 import operator
 import os
 import pathlib
@@ -31,11 +32,59 @@ def find_package(name: str) -> str:
   return f'tff_semifl.{name}' if is_installed() else name
 
 
+class Given(str):
+  """The name of an object that a Python program gives in place of its name.
+
+  `load` returns the object itself, even if it is in a notebook. Names of two
+  objects differ, even if the texts are equal.
+  """
+
+  value: Any
+
+  def __eq__(self, other: object) -> bool:
+    is_same = getattr(other, 'value', self.value) is self.value
+    return super().__eq__(other) and is_same
+
+  def __ne__(self, other: object) -> bool:
+    return not self == other
+
+  __hash__ = str.__hash__
+
+
+def give(value: Any) -> Any:
+  """A `Given` of an object; texts, numbers and None are unchanged."""
+  if value is None or isinstance(value, str | int | float):
+    return value
+  given = Given(find_variable(value, type(value)) or qualified_name(value))
+  given.value = value
+  return given
+
+
+def check_callable(found: Any, *arguments: str) -> None:
+  """Raises a `ValueError` if an object cannot be called with the arguments.
+
+  `arguments` are their names, for the message.
+  """
+  needed = f'must be a function of {", ".join(arguments)}'
+  if not callable(found) or isinstance(found, type):
+    raise ValueError(f'is a {type(found).__name__}; {needed}')
+  try:
+    signature = inspect.signature(found)
+  except ValueError:
+    return  # Some C functions have no signature.
+  try:
+    signature.bind(*arguments)
+  except TypeError as error:
+    raise ValueError(f'{needed}: {error}') from error
+
+
 def load(reference: str, expected: type | None = None) -> Any:
   """Loads an object by its reference, also from the working directory.
 
   Raises a `ValueError` if the object cannot be loaded or is not an `expected`.
   """
+  if isinstance(reference, Given):
+    return reference.value
   module_name, _, name = reference.partition(':')
   if not module_name or not name:
     raise ValueError('must be of the form package.module:NAME')
@@ -93,6 +142,23 @@ def qualified_name(named: Any) -> str:
   if not hasattr(named, '__qualname__'):
     named = type(named)
   return f'{_find_module(named)}:{named.__qualname__}'
+
+
+def name_within(reference: str) -> str:
+  """NAME of 'package.module:NAME', or of a function NAME inside another."""
+  return reference.partition(':')[2].rpartition('<locals>.')[2]
+
+
+def find_variable(value: Any, kind: type) -> str | None:
+  """The 'package.module:NAME' of a variable in the module of a class.
+
+  None if the module has no variable with this value, or is a program's.
+  """
+  module = sys.modules.get(kind.__module__)
+  if module is None or is_of_program(kind):
+    return None
+  names = [name for name, each in vars(module).items() if each is value]
+  return f'{_find_module(kind)}:{names[0]}' if names else None
 
 
 def is_of_library(named: Any) -> bool:

@@ -191,6 +191,10 @@ def _choose(
 ) -> fields.Settings | None:
   """The part with the name `chosen`; keeps `old` if it has that name."""
   must_be = f'must be {_names_of(kept).description}'
+  given = references.give(chosen)
+  if kept.load is not None and isinstance(given, references.Given):
+    with fields.blame(name, given):
+      return kept.load(given)
   if not isinstance(chosen, str):
     raise fields.SettingError(name, chosen, must_be)
   if chosen == _name_of(kept, old):

@@ -50,9 +50,6 @@ class Actor:
       tf.config.threading.set_intra_op_parallelism_threads(
         threads_per_operation
       )
-    for gpu in tf.config.list_physical_devices('GPU'):
-      # The GPU may be shared with other actors.
-      tf.config.experimental.set_memory_growth(gpu, True)
     # The first visible GPU is the one that Ray assigned to this actor.
     self._pool = cohorts.ClientPool(max_concurrent_clients=1)
     self._scope = interpreter.Scope(cohorts.Cohort(0, self._pool), {})
