@@ -23,6 +23,7 @@ from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
+from tff_semifl.metrics import intervals
 from tff_semifl.models import functional
 
 
@@ -111,6 +112,12 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
     warning = 'mine: the server takes no step'
     self.assertIn(warning, logs.output[0])
     self.assertEqual((final.round_num, final.best.round_num), (1, 0))
+    accuracy, size = final.best.accuracy, len(experiment.data.test.labels)
+    interval = intervals.of_accuracy(round(accuracy * size), size)
+    for each in ('round 0', f'{accuracy:.1%}', interval, folder.export_path):
+      self.assertIn(str(each), repr(final))
+    for each in ('flfl', 'own_data', 'create_model', 2, folder.path):
+      self.assertIn(str(each), repr(experiment))
     expected = (
       'stopped after round 1 of 3: no gain of test/recall/1 in 1 evaluations'
     )

@@ -73,10 +73,10 @@ class ModelsTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ('number', 'must be a function of a task and a seed: .*'),
+    ('number', 'is a int; must be a function of task, seed'),
     (
       'takes_task',
-      'must be a function of a task and a seed: too many positional arguments',
+      'must be a function of task, seed: too many positional arguments',
     ),
     ('returns_name', 'returned str, no Keras model'),
   )

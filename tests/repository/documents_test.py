@@ -10,6 +10,8 @@ from absl.testing import absltest
 from tests.repository import source_tree
 
 _ROOT = source_tree.PROJECT_ROOT
+# A row that ends with an example and its number of lines.
+_EXAMPLE = re.compile(r'\((\S+/examples/\w+\.py)\) \| (\d+) \|\n')
 _LINK = re.compile(r'\]\(([^)#\s]+)(?:#[^)]*)?\)')
 _DIFFERENCE = re.compile(r'^\| ((?:D|FL|S)\d+) \| ', re.MULTILINE)
 _CITED = re.compile(r'\(((?:D|FL|S)\d+)\)')
@@ -26,6 +28,14 @@ class DocumentsTest(absltest.TestCase):
         if '://' not in target:
           with self.subTest(f'{page.name}: {target}'):
             self.assertTrue((page.parent / target).exists())
+
+  def test_examples_have_as_many_lines_as_stated(self):
+    page = _ROOT / 'docs' / 'own_methods.md'
+    rows = _EXAMPLE.findall(page.read_text())
+    self.assertGreater(len(rows), 8)
+    for target, stated in rows:
+      lines = (page.parent / target).read_text().splitlines()
+      self.assertLen(lines, int(stated), target)
 
   def test_cited_differences_are_in_the_appendix(self):
     pages = (_ROOT / 'docs' / 'algorithms').glob('*.md')

@@ -7,11 +7,16 @@ import json
 import pathlib
 import subprocess
 import sys
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
+import tensorflow as tf
 
+from tff_semifl import settings
+from tff_semifl.experiment import command
+from tff_semifl.experiment import task_registry
 from tff_semifl.runtime import cohorts
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -26,6 +31,25 @@ class ClientPoolTest(parameterized.TestCase):
   def test_bad_arguments_are_refused(self, kwargs, message):
     with self.assertRaisesRegex(ValueError, message):
       cohorts.ClientPool(**kwargs)
+
+
+class GPUMemoryTest(absltest.TestCase):
+  def test_grows_unless_it_is_too_late(self):
+    """Also in experiments of Python programs."""
+    too_late = RuntimeError('Physical devices cannot be modified')
+    with (
+      mock.patch.object(
+        tf.config, 'list_physical_devices', return_value=['GPU:0', 'GPU:1']
+      ),
+      mock.patch.object(
+        tf.config.experimental, 'set_memory_growth', side_effect=too_late
+      ) as grow,
+      self.assertRaisesRegex(settings.SettingError, '^system=none: '),
+    ):
+      command.create_experiment('none', task_registry.TASKS['digits'])
+    self.assertEqual(
+      grow.mock_calls, [mock.call('GPU:0', True), mock.call('GPU:1', True)]
+    )
 
 
 @pytest.mark.slow

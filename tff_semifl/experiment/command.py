@@ -214,7 +214,7 @@ def run(
   folder: experiment_folder.ExperimentFolder,
   *,
   quiet: bool = False,
-) -> training.ProgramState:
+) -> running.Result:
   """Trains and exports the model; see `running.run`."""
   settings = experiment.settings
   with blame_output(experiment.run):

@@ -6,7 +6,6 @@
 import abc
 from collections.abc import Callable, Mapping
 import dataclasses
-import inspect
 from typing import Any, ClassVar
 
 import tensorflow as tf
@@ -207,12 +206,8 @@ def load_function(reference: str) -> FunctionModel:
 def _call(
   function: CreateModel, task: image_task.ImageTask, seed: int
 ) -> tf.keras.Model:
-  try:
-    inspect.signature(function).bind(task, seed)
-  except TypeError as error:
-    raise ValueError(
-      f'must be a function of a task and a seed: {error}'
-    ) from error
+  if not isinstance(function, type):
+    references.check_callable(function, 'task', 'seed')
   model = function(task, seed)
   if not isinstance(model, tf.keras.Model):
     raise ValueError(f'returned {type(model).__name__}, no Keras model')
