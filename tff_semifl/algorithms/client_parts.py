@@ -69,7 +69,7 @@ class FixedThreshold(Selection):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FunctionSelection(Selection):
-  """A selection by a user's function, which is as `select`."""
+  """Trains on images that a user's function selects, as `select` does."""
 
   reference: str
   function: Callable[[Client, Labels], tf.Tensor]

@@ -77,13 +77,12 @@ class Experiment:
   def __repr__(self) -> str:
     """A few lines for people, as in a notebook."""
     settings, clients = self.settings, self.clients
-    cohort = f'{clients.clients_per_round} in a round'
     return (
       f'{settings.system_name} on {settings.data.title}\n'
       f'model: {settings_lib.name_of(settings.model, "model")}\n'
       f'labels at the server: {len(self.data.labeled.labels)}\n'
-      f'clients: {clients.num_clients}, {cohort}\n'
-      f'rounds: {self.total_rounds}\n'
+      f'clients: {clients.num_clients}, in a round {clients.clients_per_round}'
+      f'\nrounds: {self.total_rounds}\n'
       f'folder: {self.run.path}'
     )
 

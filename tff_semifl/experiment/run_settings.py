@@ -22,12 +22,6 @@ from tff_semifl.experiment import runtimes
 from tff_semifl.metrics import metric
 from tff_semifl.settings import references
 
-_METRICS = settings.Values(
-  'a sequence of names or functions',
-  settings.ANY.contains,
-  load=metric.load,
-)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunSettings(settings.Settings):
@@ -56,7 +50,9 @@ class RunSettings(settings.Settings):
     ' balanced_accuracy, macro_f1, recall and precision of each class, auc,'
     ' ece, nll, brier, top_K, or package.module:NAME, a function of labels and'
     ' logits.',
-    _METRICS,
+    settings.Values(
+      'names or functions', settings.ANY.contains, (), metric.load
+    ),
   )
   client_accuracy: bool | None = settings.setting(
     None,

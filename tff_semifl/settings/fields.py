@@ -250,7 +250,7 @@ def _convert(name: str, value: Any, kind: type, values: Values) -> Any:
   if kind is float and type(value) is int:
     value = float(value)
   if kind is tuple and isinstance(value, list | tuple):
-    value = tuple(map(references.give, value) if values.load else value)
+    value = tuple(map(references.give, value))
   elif kind is str and values.load is not None:
     value = references.give(value)
   kinds = (str, references.Given) if kind is str else (kind,)

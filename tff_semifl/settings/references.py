@@ -69,13 +69,11 @@ def check_callable(found: Any, *arguments: str) -> None:
   if not callable(found) or isinstance(found, type):
     raise ValueError(f'is a {type(found).__name__}; {needed}')
   try:
-    signature = inspect.signature(found)
-  except ValueError:
-    return  # Some C functions have no signature.
-  try:
-    signature.bind(*arguments)
+    inspect.signature(found).bind(*arguments)
   except TypeError as error:
     raise ValueError(f'{needed}: {error}') from error
+  except ValueError:
+    pass  # Some C functions have no signature.
 
 
 def load(reference: str, expected: type | None = None) -> Any:
