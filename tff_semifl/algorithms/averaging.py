@@ -114,11 +114,10 @@ class Averaging(system.System):
     )
 
   def create_global_optimizer(self) -> tff.learning.optimizers.Optimizer:
-    """The optimizer that applies the clients' mean update to the model.
+    """The optimizer of the step from the global model to the clients' mean.
 
-    The update with the opposite sign is the gradient. The schedule of the
-    learning rate does not change this optimizer's rate. By default, the new
-    weights are the clients' mean, with `global_momentum`.
+    Its gradient is the global model minus the mean, and no schedule changes its
+    rate. By default the new weights are the mean, with `global_momentum`.
     """
     return tff.learning.optimizers.build_sgdm(
       1.0, momentum=self.client_momentum.global_momentum
