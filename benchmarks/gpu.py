@@ -7,10 +7,10 @@
 
 The program compares a client update with the same update on the CPU. Then it
 measures steps, rounds and memory, with one client at a time and with several
-clients at once. The default is SemiFL's experiment with CIFAR-10 and 4000
-labels, with images of noise. Parts that have not begun when the time is over
-are left out, and named. Without a GPU everything runs on logical CPUs. The exit
-code is not 0 if the updates differ.
+clients at once, and profiles a round. The default is SemiFL's experiment with
+CIFAR-10 and 4000 labels, with images of noise. Parts that have not begun when
+the time is over are left out, and named. Without a GPU everything runs on
+logical CPUs. The exit code is not 0 if the updates differ.
 """
 
 from collections.abc import Iterator
@@ -21,6 +21,7 @@ import time
 
 import tensorflow as tf
 
+from benchmarks import device_profile
 from benchmarks import device_rounds
 from benchmarks import device_updates
 from benchmarks import federation
@@ -32,12 +33,28 @@ from tff_semifl.experiment import presets
 
 _PAPER = presets.load('semifl/cifar10_4000_iid').settings
 _NUM_IMAGES = 50_000
+# The least important comes last.
+_PARTS = (
+  'numbers',
+  'steps',
+  'rounds',
+  'side_by_side',
+  'not_compiled',
+  'profile',
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GPU(settings.Settings):
   """The settings of this program."""
 
+  parts: tuple[str, ...] = settings.setting(
+    _PARTS,
+    'What to do, separated by commas. By default all.',
+    settings.Values(
+      f'some of {", ".join(_PARTS)}', lambda names: {*names} <= {*_PARTS}
+    ),
+  )
   minutes: float = settings.setting(
     8.0, 'Minutes after which no further part begins.', settings.AT_LEAST_0
   )
@@ -97,28 +114,39 @@ def main(gpu: GPU) -> None:
   numbers_side_by_side = [*map(int, gpu.side_by_side)]
   devices = _create_devices(max(numbers_side_by_side), gpu.client_gpu_memory)
   rounds = functools.partial(device_rounds.measure, size=size)
-  # The least important part comes last.
-  parts = {
-    'steps': lambda: device_updates.measure(
-      devices[0], size, gpu.report.repetitions
+  runs = [
+    (
+      'steps',
+      'steps',
+      lambda: device_updates.measure(devices[0], size, gpu.report.repetitions),
     ),
-    'rounds': lambda: rounds(devices[:1], jit_compile=True),
-    **{
-      f'{number} side by side': functools.partial(
-        rounds, devices[:number], jit_compile=True
+    ('rounds', 'rounds', lambda: rounds(devices[:1], jit_compile=True)),
+    *(
+      (
+        'side_by_side',
+        f'{number} side by side',
+        functools.partial(rounds, devices[:number], jit_compile=True),
       )
       for number in numbers_side_by_side
-    },
-    'rounds, not compiled': lambda: rounds(devices[:1], jit_compile=False),
-  }
-  left_out = []
-  numbers = device_updates.compare(devices[0], size)
+    ),
+    (
+      'not_compiled',
+      'rounds, not compiled',
+      lambda: rounds(devices[:1], jit_compile=False),
+    ),
+    ('profile', 'profile', lambda: device_profile.measure(devices, size)),
+  ]
+  numbers, left_out = [], []
 
   def measure() -> Iterator[measurement.Measurement]:
-    yield numbers
-    for name, part in parts.items():
+    if 'numbers' in gpu.parts:
+      numbers.append(device_updates.compare(devices[0], size))
+      yield numbers[0]
+    for part, name, run in runs:
+      if part not in gpu.parts:
+        continue
       if time.monotonic() < end:
-        yield from part()
+        yield from run()
       else:
         left_out.append(name)
 
@@ -128,7 +156,7 @@ def main(gpu: GPU) -> None:
       f'The {gpu.minutes:g} minutes were over before: {"; ".join(left_out)}.'
       ' --minutes gives more.'
     )
-  if not device_updates.are_equal(numbers):
+  if not all(map(device_updates.are_equal, numbers)):
     print(f'{devices[0]} has other numbers than the CPU.', file=sys.stderr)
     sys.exit(1)
 

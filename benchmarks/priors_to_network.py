@@ -8,15 +8,19 @@ r"""Accuracies of the steps from `client_priors` to `client_prior_network`.
   python -m benchmarks.priors_to_network --task=digits --labels=20 \
     --num_clients=10 --clients_per_round=5 --total_rounds=400 \
     --model=wide_resnet --partition=classes --table_file=results/network.csv
+  python -m benchmarks.priors_to_network --task=cifar10 --model=wide_resnet \
+    --label_features=frozen:efficientnet_lite0 --table_file=results/network.csv
 
 Each row is the test accuracy of one classifier: the regression on the labels
 alone and the linear layer, both by `client_priors`; the network of
 `client_prior_network`; and the same network with all labels in one place, in
-equally many steps of equally many images. Rows in the table are not repeated.
+equally many steps of equally many images. Rows in the table are not repeated;
+with --runs_dir, an interrupted run goes on.
 """
 
 import itertools
 import pathlib
+import shutil
 import tempfile
 import time
 
@@ -30,6 +34,12 @@ from tff_semifl.experiment import metrics_table
 _TASK = flags.DEFINE_string('task', 'fashion_mnist', 'The task.')
 _DATA_DIR = flags.DEFINE_string('data_dir', None, 'Of TensorFlow Datasets.')
 _MODEL = flags.DEFINE_string('model', 'reddi_emnist_cnn', 'The network.')
+_LABEL_FEATURES = flags.DEFINE_string(
+  'label_features', 'pixels', 'Features of the layer, which labels.'
+)
+_BACKBONE_SIZE = flags.DEFINE_integer(
+  'backbone_size', 128, 'Pixels that the network of these features takes.'
+)
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2', '3', '4'], 'Seeds.')
 _LABELS = flags.DEFINE_integer('labels', 40, 'Labels.')
 _NUM_CLIENTS = flags.DEFINE_integer('num_clients', 100, 'Number of clients.')
@@ -45,11 +55,18 @@ _CLASSIFIERS = flags.DEFINE_list(
 _TABLE_FILE = flags.DEFINE_string(
   'table_file', None, 'CSV file that rows are added to.'
 )
+_RUNS_DIR = flags.DEFINE_string(
+  'runs_dir',
+  None,
+  'Folder of unfinished runs, by default a temporary one. Seconds of a row are'
+  ' then of the last start alone.',
+)
+_SIZES = {'digits': 1437, 'fashion_mnist': 60_000, 'cifar10': 50_000}
 _KEY = ('task', 'labels', 'partition', 'seed', 'classifier')
 _COLUMNS = (*_KEY, 'accuracy', 'labels_right', 'seconds')
 
 
-def _run(system: str, folder: str, **settings):
+def _run(system: str, folder: pathlib.Path, **settings):
   """The columns of metrics.csv after a run of a system."""
   task = sfl.TASKS[_TASK.value]
   if _DATA_DIR.value:
@@ -58,7 +75,8 @@ def _run(system: str, folder: str, **settings):
     system,
     task,
     tensorboard=False,
-    output_dir=folder,
+    output_dir=str(folder.parent),
+    experiment_name=folder.name,
     **settings,
   )
   opened = sfl.open_folder(experiment)
@@ -68,12 +86,12 @@ def _run(system: str, folder: str, **settings):
 
 
 def measure(
-  classifier: str, partition: str, seed: int, folder: str
+  classifier: str, partition: str, seed: int, folder: pathlib.Path
 ) -> dict[str, list[float]]:
   """Accuracy, and the fraction of clients' labels that are right, by name."""
   if classifier == 'all_labels':
     batch = _CLIENTS_PER_ROUND.value * _BATCH_SIZE.value
-    size = {'digits': 1437, 'fashion_mnist': 60_000}[_TASK.value]
+    size = _SIZES[_TASK.value]
     metrics = _run(
       'all_labels',
       folder,
@@ -96,8 +114,13 @@ def measure(
   if concentration:
     settings['dirichlet_concentration'] = float(concentration)
   right = 'client/pseudo_accuracy'
+  features = _LABEL_FEATURES.value
+  backbone = (
+    {} if features == 'pixels' else {'backbone_size': _BACKBONE_SIZE.value}
+  )
   if classifier == 'layer':
-    metrics = _run('client_priors', folder, model='linear', **settings)
+    model = features if backbone else 'linear'
+    metrics = _run('client_priors', folder, model=model, **backbone, **settings)
     accuracies = metrics['test/accuracy']
     return {
       'labels_alone': [accuracies[0], float('nan')],
@@ -110,6 +133,8 @@ def measure(
     clients_per_round=_CLIENTS_PER_ROUND.value,
     client_batch_size=_BATCH_SIZE.value,
     total_rounds=_ROUNDS.value,
+    label_features=features,
+    **backbone,
     **settings,
   )
   return {classifier: [metrics['test/accuracy'][-1], metrics[right][-1]]}
@@ -131,7 +156,9 @@ def main(argv: list[str]) -> None:
     if [*key, classifier] in [row[: len(_KEY)] for row in rows]:
       continue
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
+    name = '_'.join((*key, classifier))
+    with tempfile.TemporaryDirectory() as temporary:
+      folder = pathlib.Path(_RUNS_DIR.value or temporary, name)
       found = measure(classifier, partition, int(seed), folder)
     seconds = time.monotonic() - start
     for name, numbers in found.items():
@@ -139,6 +166,7 @@ def main(argv: list[str]) -> None:
       with path.open('a') as file:
         file.write(','.join(row) + '\n')
       print(*row, flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
   rows = client_priors_summaries.read_rows(path)
   print('\n'.join(client_priors_summaries.summarize_networks(rows)))
 

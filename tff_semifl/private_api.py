@@ -17,6 +17,7 @@ from tensorflow.python.eager.context import context as eager_context
 from tensorflow.python.eager.polymorphic_function.concrete_function import (
   ConcreteFunction,
 )
+from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace
 from tensorflow_federated.proto.v0.computation_pb2 import Computation
 from tensorflow_federated.python.core.environments.tensorflow_backend import (
   compiled_computation_transformations as _code_transformations,

@@ -87,6 +87,7 @@ class DeviceCheckTest(absltest.TestCase):
         'round, 1 side by side, XLA',
         'round, 2 side by side, XLA',
         'round, 1 side by side',
+        'profile of /host:CPU',
       ],
     )
     for each in measured.values():

@@ -38,6 +38,7 @@ _ROOMS = (
 _PRIVATE = (
   'tensorflow.core',
   'tensorflow.python',
+  'tensorflow.tsl',
   'tensorflow_federated.proto',
   'tensorflow_federated.python',
 )
