@@ -168,7 +168,7 @@ def _run(
     lines = log.read_text(errors='replace').split('\n')
     last = next((line for line in reversed(lines) if line.strip()), '')
     told = f'exit code {outcome.exit_code}: {last.strip()}'
-  return outcome.kind, outcome.seconds, limit, told or f'{results}'
+  return outcome.kind, outcome.seconds, limit, told or f'see {log}'
 
 
 def _unpack(results: pathlib.Path, runs: pathlib.Path) -> None:

@@ -89,6 +89,7 @@ def _train(
       chosen.append(f'--data_dir={sizes.data_dir}')
     if sizes.tiny:
       chosen = ['--preset=semifl/digits_50_iid', '--total_rounds=4']
+      chosen += ['--model=linear', '--client_epochs=1', '--server_epochs=1']
     return _python(
       'launch.train',
       'semifl',
@@ -118,6 +119,7 @@ def _train_networks(
   if sizes.tiny:
     chosen = [
       '--task=digits',
+      '--model=linear',
       '--num_clients=10',
       '--clients_per_round=2',
       '--client_batch_size=10',

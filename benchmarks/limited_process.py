@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
   """The end of a process.
 
   Attributes:
-    kind: 'done', 'failed', or 'cut' at the limit.
+    kind: 'done', 'failed', or 'cut' if the process was stopped before its end.
     seconds: How long the process ran.
     exit_code: The exit code; negative if a signal ended the process.
   """
@@ -51,14 +51,16 @@ def run(command: Sequence[str], seconds: float, log: pathlib.Path) -> Outcome:
       # A group of its own: Ctrl-C at a terminal reaches it from here alone.
       start_new_session=True,
     )
-  kind = 'cut'
+  kind = 'failed'
   try:
     process.wait(seconds)
-    kind = 'done' if process.returncode == 0 else 'failed'
   except subprocess.TimeoutExpired:
-    pass
+    kind = 'cut'
   finally:
     _stop(process)
+  # The limit may have come while the process was ending.
+  if process.returncode == 0:
+    kind = 'done'
   return Outcome(kind, time.monotonic() - start, process.returncode)
 
 

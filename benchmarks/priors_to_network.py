@@ -97,7 +97,8 @@ def measure(
       folder,
       seed=seed,
       model=_MODEL.value,
-      normalization='group',
+      # The same as of `client_prior_network`, for models that can choose.
+      **({'normalization': 'group'} if 'resnet' in _MODEL.value else {}),
       total_epochs=max(round(_ROUNDS.value * batch / size), 1),
       learning_rate=0.1,
       server_batch_size=batch,

@@ -30,6 +30,7 @@ try:
   time.sleep(100)
 except KeyboardInterrupt:
   print('in order')
+  sys.exit(130)
 """
 
 
