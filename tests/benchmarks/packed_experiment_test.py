@@ -10,6 +10,7 @@ import tarfile
 from absl.testing import absltest
 import pytest
 
+from benchmarks import gpu_stretch
 from benchmarks import packed_experiment
 from tests import forked_programs
 from tests.experiment import saved_run
@@ -44,6 +45,27 @@ class PackedExperimentTest(training_test_case.TrainingTestCase):
     packed_experiment.unpack(self.file, self.folder / 'elsewhere')
     self.assertEqual(
       saved_run.read(self._train('elsewhere', 4)), saved_run.read(whole)
+    )
+
+  def test_stretch_takes_along_the_runs_that_are_unfinished(self):
+    runs, results, elsewhere = (
+      self.folder / name for name in ('runs', 'results', 'elsewhere')
+    )
+    for each in (runs, results):
+      each.mkdir()
+    run = self._train('runs/unfinished', 1)
+    packed_experiment.pack(run, results / 'finished.tar.xz')
+    (runs / 'begun').mkdir()
+    [line] = gpu_stretch._pack(runs, results)
+    self.assertStartsWith(line, 'unfinished after round 1, ')
+    self.assertCountEqual(
+      [path.name for path in results.iterdir()],
+      ['unfinished.csv', 'unfinished.tar.xz'],
+    )
+    for _ in range(2):  # The second time, the folder is there.
+      gpu_stretch._unpack(results, elsewhere)
+    self.assertEqual(
+      saved_run.read(elsewhere / 'unfinished'), saved_run.read(run)
     )
 
   def test_what_cannot_be_packed_or_unpacked(self):
