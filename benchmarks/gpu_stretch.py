@@ -57,9 +57,10 @@ class GPUStretch(settings.Settings):
   output_dir: str = settings.setting(
     'results/gpu_stretch', 'Folder to take along: results and packed runs.'
   )
-  runs_dir: str = settings.setting(
-    'results/gpu_stretch_runs',
-    'Folder of unfinished runs. What it lacks is unpacked from --output_dir.',
+  runs_dir: str | None = settings.setting(
+    None,
+    'Folder of runs, by default --output_dir with _runs at its end. Runs that'
+    ' it lacks are unpacked from --output_dir.',
   )
   sizes: gpu_stretch_parts.Sizes = gpu_stretch_parts.Sizes()
 
@@ -150,7 +151,9 @@ def _run(
 ) -> tuple[str, float, float, str]:
   """Runs a part; returns outcome, seconds, limit and result of its row."""
   results = pathlib.Path(stretch.output_dir, part.name)
-  runs = pathlib.Path(stretch.runs_dir, part.name)
+  runs = pathlib.Path(
+    stretch.runs_dir or f'{stretch.output_dir.rstrip("/")}_runs', part.name
+  )
   log = results / _LOG
   try:
     results.mkdir(parents=True, exist_ok=True)

@@ -110,7 +110,6 @@ class GPUStretchTest(absltest.TestCase):
         'parts': parts,
         'minutes': minutes,
         'output_dir': str(self.output),
-        'runs_dir': str(self.output.with_name('runs')),
       },
     )
     said = io.StringIO()
