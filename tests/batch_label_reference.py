@@ -19,7 +19,10 @@ from tff_semifl.randomness import random_seeds
 
 
 class ClientRound(NamedTuple):
-  """The results of a client's local training."""
+  """The results of a client's local training.
+
+  `num_examples` images were trained on, counted in each epoch.
+  """
 
   weights: list[np.ndarray]
   loss_sum: float
@@ -27,6 +30,7 @@ class ClientRound(NamedTuple):
   num_confident: int
   num_labeled: int
   num_skipped: int
+  num_examples: int
   labeled: list[given_labels_reference.LabeledBatch]
 
 
@@ -45,13 +49,20 @@ def train_client(
   strong=linear_reference.unchanged,
   create_sgd=linear_reference.NumpySGD,
   dropout_rate: float = 0.0,
+  true_labels: np.ndarray | None = None,
 ) -> ClientRound:
-  """Labels weak augmentations of a batch, and trains on strong ones."""
+  """Labels weak augmentations of a batch, and trains on strong ones.
+
+  `true_labels` are the client's own, -1 for images without. They are no
+  pseudo-labels.
+  """
+  if true_labels is None:
+    true_labels = np.full(len(images), -1)
   purpose = random_seeds.Purpose
   sgd = create_sgd(weights, learning_rate)
   loss_sum = 0.0
   labeled = []
-  num_correct = num_confident = num_labeled = num_skipped = 0
+  num_correct = num_confident = num_labeled = num_skipped = num_examples = 0
   for epoch in range(num_epochs):
 
     def stateless_seed(which, epoch=epoch):
@@ -68,17 +79,20 @@ def train_client(
     for batch_num, start in enumerate(range(0, len(images), batch_size)):
       batch = slice(start, start + batch_size)
       probabilities = linear_reference.softmax(sgd.logits(weak_views[batch]))
-      num_labeled += len(probabilities)
-      keep = probabilities.max(axis=1) >= threshold
+      own = true_labels[order[batch]]
+      is_pseudo = own < 0
+      num_labeled += np.sum(is_pseudo)
+      labels = np.where(is_pseudo, probabilities.argmax(axis=1), own)
+      keep = (probabilities.max(axis=1) >= threshold) | ~is_pseudo
       labeled.append(
         given_labels_reference.LabeledBatch(
-          order[batch], probabilities.argmax(axis=1), keep
+          order[batch][is_pseudo], labels[is_pseudo], keep[is_pseudo]
         )
       )
       if not keep.any():
         num_skipped += 1
         continue
-      labels = probabilities.argmax(axis=1)[keep]
+      labels = labels[keep]
       views = linear_reference.drop(
         strong_views[batch][keep],
         dropout_rate,
@@ -90,7 +104,8 @@ def train_client(
       predictions = sgd.logits(views).argmax(axis=1)
       num_correct += np.sum(predictions == labels)
       loss_sum += sgd.step((1.0, views, labels)) * len(labels)
-      num_confident += len(labels)
+      num_confident += np.sum(keep & is_pseudo)
+      num_examples += len(labels)
   return ClientRound(
     sgd.weights,
     loss_sum,
@@ -98,5 +113,6 @@ def train_client(
     num_confident,
     num_labeled,
     num_skipped,
+    num_examples,
     labeled,
   )

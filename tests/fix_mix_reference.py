@@ -67,11 +67,13 @@ def train_client(
   accumulator=None,
   offsets_fn=_no_offset,
   dropout_rate: float = 0.0,
+  true_labels: np.ndarray | None = None,
 ) -> ClientRound:
   """Labels and trains by Algorithm 1 of SemiFL.
 
-  `offsets_fn` maps the logits of all images to offsets: of logits for labels,
-  and of logits in losses.
+  `true_labels` are the client's own, -1 for images without. `offsets_fn` maps
+  the logits of all images to offsets: of logits for labels, and of logits in
+  losses.
   """
   purpose = random_seeds.Purpose
 
@@ -92,7 +94,11 @@ def train_client(
   label_offset, loss_offset = offsets_fn(logits)
   probabilities = linear_reference.softmax(logits + label_offset)
   labels = probabilities.argmax(axis=1)
-  confident = np.flatnonzero(probabilities.max(axis=1) >= threshold)
+  if true_labels is None:
+    true_labels = np.full(len(images), -1)
+  is_own = true_labels >= 0
+  labels[is_own] = true_labels[is_own]
+  confident = np.flatnonzero((probabilities.max(axis=1) >= threshold) | is_own)
   sgd = linear_reference.NumpySGD(weights, learning_rate, accumulator)
   loss_sum, num_correct, num_examples = 0.0, 0, 0
   for epoch in range(num_epochs):
@@ -136,7 +142,7 @@ def train_client(
     loss_sum,
     num_correct,
     num_examples,
-    len(confident),
+    np.sum(~is_own[confident]),
     sgd.accumulator,
     labels,
   )

@@ -80,11 +80,14 @@ def mirrored(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   return tf.where(mirror < 0.5, tf.reverse(images, [2]), images)
 
 
-def client_dataset(client_id: int, images: np.ndarray) -> tf.data.Dataset:
-  """A dataset with one chunk of `pipelines.client_type`."""
-  return tf.data.Dataset.from_tensors(
-    collections.OrderedDict(client_id=np.int32(client_id), image=images)
-  )
+def client_dataset(
+  client_id: int, images: np.ndarray, labels: np.ndarray | None = None
+) -> tf.data.Dataset:
+  """A dataset with one chunk of `pipelines.client_type`, or with labels."""
+  chunk = collections.OrderedDict(client_id=np.int32(client_id), image=images)
+  if labels is not None:
+    chunk['label'] = labels.astype(np.int32)
+  return tf.data.Dataset.from_tensors(chunk)
 
 
 def labeled_dataset(images: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:

@@ -8,6 +8,10 @@ imports a module when one of its names is first used.
 """
 
 from tff_semifl.algorithms.averaging import Alternating as Alternating
+from tff_semifl.algorithms.averaging import (
+  AlternatingLabeledClients as AlternatingLabeledClients,
+)
+from tff_semifl.algorithms.averaging import LabeledClients as LabeledClients
 from tff_semifl.algorithms.averaging import Parallel as Parallel
 from tff_semifl.algorithms.client_parts import (
   DistributionAlignment as DistributionAlignment,

@@ -4,6 +4,7 @@
 """Tests of the clients of SemiFL and FixMatch against NumPy."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
@@ -14,6 +15,7 @@ from tests import linear_reference
 from tests.core import plain_work
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.core import federated_process
+from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 
@@ -123,35 +125,48 @@ class SemiFLTest(absltest.TestCase):
     )
 
 
-class LabelEachBatchTest(absltest.TestCase):
+class LabelEachBatchTest(parameterized.TestCase):
   """Tests of the client that labels each batch."""
 
-  def test_update_and_metrics_equal_numpy(self):
+  @parameterized.parameters(None, [[-1] * 4 + [0, -1, -1, 2] + [-1] * 4])
+  def test_update_and_metrics_equal_numpy(self, own_labels):
+    """Also of a client with labels of some images, which are always used."""
     weights = linear_reference.create_classifier().initial_weights
     # The model is less confident for dark images.
     images = linear_reference.create_images(12)
     images[:6] //= 8
     clients = plain_work.build_linear_clients(
-      fix_mix.LabelEachBatch(), {'confidence_threshold': 0.365}, **_VIEWS
+      fix_mix.LabelEachBatch(),
+      {'confidence_threshold': 0.365},
+      data_type=own_labels
+      and pipelines.labeled_client_type(linear_reference.IMAGE_SHAPE),
+      **_VIEWS,
     )
-    output = clients(weights, _CONTEXT, _data((3, images)))
+    own_labels = own_labels and np.array(own_labels)
+    output = clients(weights, _CONTEXT, _data((3, images, own_labels)))
     expected = batch_label_reference.train_client(
-      weights.trainable, images, threshold=0.365, **_CLIENT, **_VIEWS
+      weights.trainable,
+      images,
+      threshold=0.365,
+      true_labels=own_labels,
+      **_CLIENT,
+      **_VIEWS,
     )
     # Some batches have no selected image, and some have one of two.
     self.assertGreater(expected.num_skipped, 0)
     self.assertGreater(expected.num_confident, 3)
-    self.assertGreater(2 * (12 - expected.num_skipped), expected.num_confident)
+    self.assertGreater(2 * (12 - expected.num_skipped), expected.num_examples)
     [result] = output.result
     given_labels_reference.assert_given(result.given_labels, expected.labeled)
     linear_reference.assert_is_update(
       result.update, weights.trainable, expected.weights
     )
-    self.assertEqual(expected.num_labeled, 24)
+    num_true = 0 if own_labels is None else np.sum(own_labels >= 0)
+    self.assertEqual(expected.num_labeled, 2 * (12 - num_true))
     for name, value in {
-      'label_ratio': expected.num_confident / 24,
-      'loss': expected.loss_sum / expected.num_confident,
-      'accuracy': expected.num_correct / expected.num_confident,
+      'label_ratio': expected.num_confident / expected.num_labeled,
+      'loss': expected.loss_sum / expected.num_examples,
+      'accuracy': expected.num_correct / expected.num_examples,
     }.items():
       self.assertAlmostEqual(output.measurements[name], value, places=5)
 

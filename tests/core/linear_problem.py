@@ -5,6 +5,7 @@
 
 import collections
 from collections.abc import Callable, Iterable, Iterator, Mapping
+import functools
 import types
 from typing import Any
 
@@ -96,14 +97,18 @@ class LinearProblem:
     order = random_seeds.Purpose.SERVER_ORDER, round_num
     self._train(sgd, self.images, self.labels, order, 2)
 
-  def labeled_client_data(self, client_ids: list[int]) -> list[tf.data.Dataset]:
-    """A cohort's data with `true_labels`."""
+  def labeled_client_data(
+    self,
+    client_ids: list[int],
+    labels_fn: Callable[[int], np.ndarray] = true_labels,
+  ) -> list[tf.data.Dataset]:
+    """A cohort's data with labels."""
     return [
       tf.data.Dataset.from_tensors(
         collections.OrderedDict(
           client_id=np.int32(client_id),
           image=self.clients[client_id][1],
-          label=true_labels(client_id).astype(np.int32),
+          label=labels_fn(client_id).astype(np.int32),
         )
       )
       for client_id in client_ids
@@ -182,10 +187,16 @@ class Federation:
     ]
     self.sgd.weights = [b - v for b, v in zip(base, self.velocity, strict=True)]
 
-  def average(self, trained) -> None:
-    """Moves to the plain mean of clients' weights, if there are any clients."""
+  def average(self, trained, sizes=None) -> None:
+    """Moves to the mean of clients' weights, if there are any clients.
+
+    The mean is plain, or weighted by `sizes`.
+    """
     if trained:
-      means = [np.mean(arrays, axis=0) for arrays in zip(*trained, strict=True)]
+      means = [
+        np.average(arrays, axis=0, weights=sizes)
+        for arrays in zip(*trained, strict=True)
+      ]
       self.step(self.sgd.weights, means)
 
   def assert_equal(self, state) -> None:
@@ -200,7 +211,7 @@ def follow(
   process: federated_process.FederatedProcess,
   cohorts: Iterable[list[int]],
   *,
-  have_labels: bool = False,
+  have_labels: bool | Callable[[int], np.ndarray] = False,
   create_sgd: Callable[..., linear_reference.NumpySGD] = (
     linear_reference.NumpySGD
   ),
@@ -208,12 +219,15 @@ def follow(
   """Yields number, cohort, federation and output of the rounds of a process.
 
   The caller trains the federation, whose weights are compared with the process
-  after each round. Clients get their memories, if they have any.
+  after each round. Clients get their memories, if they have any, and
+  `true_labels` or the labels of a function.
   """
   problem = LinearProblem()
   state = process.initialize()
   federation = Federation(create_sgd(state.global_model_weights.trainable, 0.0))
   data_of = problem.labeled_client_data if have_labels else problem.client_data
+  if callable(have_labels):
+    data_of = functools.partial(data_of, labels_fn=have_labels)
   memories = {}
   for round_num, cohort in enumerate(cohorts):
     arguments = [state, problem.server_data, data_of(cohort)]

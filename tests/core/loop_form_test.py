@@ -16,11 +16,12 @@ from tff_semifl.algorithms import averaging
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.experiment import system_registry
 
-# A system for each kind of client that trains on selected images or on labels.
-# FedMatch has another client and another model.
+# A system for each kind of client that trains on selected images or on labels,
+# and for each of these if some images have labels. FedMatch has another client
+# and another model.
 _SYSTEMS = tuple(
   {
-    system.client: name
+    (system.client, system.labels.at_some_clients): name
     for name, system in system_registry.SYSTEMS.items()
     if isinstance(system, averaging.Averaging) and not system.models
   }.values()

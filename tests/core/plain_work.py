@@ -92,6 +92,7 @@ def build_linear_clients(
   classifier: Any = None,
   weak: Any = linear_reference.unchanged,
   strong: Any = linear_reference.unchanged,
+  data_type: tff.SequenceType | None = None,
 ) -> Clients:
   """Clients with a linear model, two epochs, and batches of two images."""
   classifier = classifier or linear_reference.create_classifier(
@@ -111,6 +112,7 @@ def build_linear_clients(
     client_work.build_client_work(
       classifier,
       client_update.build_local_training(method, training),
+      data_type=data_type,
       optimizer=optimizer,
       keep_optimizer_state=keep_optimizer_state,
       max_update_norm_ratio=10.0,

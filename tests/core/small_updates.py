@@ -147,7 +147,7 @@ def build(
       client, ingredients, optimizer, system.local_training
     ),
     data_type=pipelines.labeled_client_type(_IMAGE_SHAPE)
-    if client.clients_have_labels
+    if system.clients_have_labels
     else None,
     optimizer=optimizer,
     keep_optimizer_state=True,
@@ -161,14 +161,17 @@ def take(system_name: str, form: str, *sizes: int) -> tuple[Any, Any]:
   """The client updates of round 3, and their function."""
   work = build(system_name, form)
   clients = plain_work.Clients(work)
-  has_labels = _create_system(system_name).client.clients_have_labels
+  system = _create_system(system_name)
   datasets = []
   for number, size in enumerate(sizes):
     data = collections.OrderedDict(
       client_id=np.int32(5 + number), image=_create_images(number, size)
     )
-    if has_labels:
+    if system.clients_have_labels:
       data['label'] = _create_labels(size)
+    if system.labels.at_some_clients:
+      # Every other image has none.
+      data['label'][1::2] = -1
     datasets.append(tf.data.Dataset.from_tensors(data))
   with without_xla() if form == PADDED else contextlib.nullcontext():
     output = clients(

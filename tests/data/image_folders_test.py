@@ -314,6 +314,51 @@ class ClientLabelsTest(parameterized.TestCase):
       self._read(content)
 
 
+class ClassFoldersTest(parameterized.TestCase):
+  """Clients with labels to train on."""
+
+  def setUp(self):
+    super().setUp()
+    self._root = image_tree.write_tree(
+      pathlib.Path(self.create_tempdir().full_path)
+    )
+
+  def _write(self, *paths):
+    for path in paths:
+      image_tree.write_image(self._root / 'clients' / path, 90)
+
+  def test_labels_of_some_images_of_some_clients(self):
+    self._write('east/2026/05/c.png')
+    self.assertEmpty(_read(self._root).labeled_clients)
+    shutil.rmtree(self._root / 'clients/east/2026')
+    self._write('north/dog/a.png', 'north/cat/b.png')
+    found = _read(self._root)
+    self.assertEqual(found.client_names, ('east', 'north', 'south'))
+    self.assertEqual(found.labeled_clients, [1])
+    # East has two images; north has one beside the folders.
+    self.assertEqual(found.files[-1], 'clients/north/dog/a.png')
+    np.testing.assert_array_equal(found.unlabeled_labels, [-1, -1, -1, 0, 1])
+
+  @parameterized.parameters(
+    (['north/cow/b.png'], 'clients/north/cow is no class of the server'),
+    (['east/2026/b.png'], 'clients/east/2026 is no class of the server'),
+    (['north/dog/new/b.png'], 'clients/north/dog/new is no class'),
+  )
+  def test_names_an_unknown_class(self, paths, message):
+    self._write('north/dog/a.png', *paths)
+    with self.assertRaisesRegex(data_errors.DataError, message):
+      _read(self._root)
+
+  def test_labels_for_metrics_as_well(self):
+    self._write('north/dog/a.png')
+    content = 'file,label\na.png,dog\n'
+    (self._root / 'clients/north/labels.csv').write_text(content)
+    with self.assertRaisesRegex(
+      data_errors.DataError, "client 'north' has labels for training"
+    ):
+      _read(self._root)
+
+
 class ListTest(absltest.TestCase):
   def setUp(self):
     super().setUp()

@@ -74,6 +74,10 @@ class TypesTest(parameterized.TestCase):
     )
     for dataset in population.datasets(1):
       self._assert_is_of_type(dataset, pipelines.client_type(_IMAGE_SHAPE))
+    for dataset in _create_population(labeled_clients=[2, 3]).datasets(1):
+      self._assert_is_of_type(
+        dataset, pipelines.labeled_client_type(_IMAGE_SHAPE)
+      )
     for dataset in _create_population(know_participation=True).datasets(1):
       self._assert_is_of_type(
         dataset, pipelines.client_with_participation_type(_IMAGE_SHAPE)
@@ -150,6 +154,16 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
         strict=True,
       ):
         self.assertAllEqual(labels, data.labels[clients[client]])
+
+  def test_only_labeled_clients_have_labels(self):
+    data = _create_data(20)
+    clients = partition.partition_iid(20, 10, seed=0)
+    population = _create_population(clients_per_round=10, labeled_clients=[4])
+    for client, dataset in zip(
+      population.cohort(1), population.datasets(1), strict=True
+    ):
+      expected = data.labels[clients[client]] if client == 4 else []
+      self.assertAllEqual(_get_element(dataset)['label'], expected)
 
   def test_datasets_of_images_at_sites(self):
     images = sources.SiteImages(['east', 'north', 'west'], _IMAGE_SHAPE)

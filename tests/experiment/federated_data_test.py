@@ -194,6 +194,51 @@ class PartitionTest(absltest.TestCase):
       part.split(np.arange(1001) % 10, 10, 20, 0)
 
 
+class LabeledClientsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    _LABELS.AT_SOME_CLIENTS, _LABELS.AT_SERVER_AND_SOME_CLIENTS
+  )
+  def test_share_of_clients(self, labels):
+    few, more = (
+      _split(labels, num_clients=20, labeled_client_share=share)
+      for share in (0.12, 0.3)
+    )
+    # 2.4 and 6 of 20 clients; more labels are added to those of few.
+    self.assertLen(set(few.labeled_clients), 2)
+    self.assertLen(set(more.labeled_clients), 6)
+    self.assertContainsSubset(few.labeled_clients, more.labeled_clients)
+    self.assertContainsSubset(more.labeled_clients, range(20))
+    has_server = labels is _LABELS.AT_SERVER_AND_SOME_CLIENTS
+    self.assertLen(few.labeled.labels, 50 if has_server else 0)
+    expected = [
+      few.unlabeled.true_labels[few.shares[i]] for i in few.labeled_clients
+    ]
+    np.testing.assert_array_equal(few.client_labels, np.concatenate(expected))
+    self.assertRegex(few.notes[-1], r'^2 of 20 clients have labels, of 1[34]\d')
+
+  def test_share_that_is_no_client(self):
+    with self.assertRaisesRegex(
+      settings.SettingError, '^labeled_client_share=0.04: is none of 10 clients'
+    ):
+      _split(_LABELS.AT_SOME_CLIENTS, labeled_client_share=0.04)
+
+  def test_given_labels(self):
+    data = _given_data()._replace(
+      labeled_clients=[1], unlabeled_labels=np.r_[[-1] * 4, [0, 1, 2, 0, 1, -1]]
+    )
+    found = _split(_LABELS.AT_SOME_CLIENTS, data, is_given=True)
+    self.assertEmpty(found.labeled.labels)
+    self.assertLen(found.unlabeled.images, 10)
+    self.assertEqual(
+      found.notes,
+      (
+        "the server's labeled images are not used",
+        '1 of 2 clients have labels, of 5 of 10 images',
+      ),
+    )
+    np.testing.assert_array_equal(found.client_labels, [0, 1, 2, 0, 1])
+
+
 class ClientTestTest(parameterized.TestCase):
   @parameterized.parameters(False, True)
   def test_holds_out_a_share_of_each_client(self, is_given):

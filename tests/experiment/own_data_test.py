@@ -37,6 +37,30 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertEqual(task.num_labeled, 6)
 
+  def test_labels_at_some_clients(self):
+    clients = {'ann': _POOL[:2], 'bob': _POOL[2:4], 'cy': _POOL[4:]}
+    names = np.array(['cat', 'cow', 'dog'])
+    labels = [['dog', ''], None, None]
+    for train in (None, (_IMAGES, names[_LABELS])):
+      data = own_data.own_data(
+        train,
+        (_IMAGES, names[_LABELS]),
+        clients=clients,
+        client_training_labels=labels,
+        unlabeled_labels=[None, None, ['cow', 'cow']],
+      ).load()
+      # The third client has labels for metrics alone.
+      self.assertEqual(data.labeled_clients, [0])
+      self.assertAllEqual(data.unlabeled_labels, [2, -1, -1, -1, 1, 1])
+      self.assertLen(data.train.labels, 0 if train is None else 6)
+    described = {
+      own_data.own_data(
+        _TRAIN, _TEST, clients=clients, **{field: [[0, 1], None, None]}
+      ).data_description
+      for field in ('client_training_labels', 'unlabeled_labels')
+    }
+    self.assertLen(described, 2)
+
   def test_shares_by_settings(self):
     task = own_data.own_data(_TRAIN, _TEST, num_labeled=3)
     data = task.load()
@@ -132,6 +156,34 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
       {'test': (np.zeros((2, 9, 8)), [0, 1]), 'num_labeled': 3},
       'test: ',
     ),
+    (
+      'labels_for_training_and_for_metrics',
+      {
+        'clients': {'ann': _POOL},
+        'client_training_labels': [_LABELS],
+        'unlabeled_labels': [_LABELS],
+      },
+      "client 'ann' has labels for training and for metrics",
+    ),
+    (
+      'labels_without_images',
+      {'client_training_labels': [_LABELS]},
+      'client_training_labels: found some, but no clients',
+    ),
+    (
+      'label_of_no_class',
+      {'clients': [_POOL], 'client_training_labels': [[0, 1, 2, 3, 0, 0]]},
+      r'client_training_labels\[0\]: found the label 3',
+    ),
+    (
+      'another_order',
+      {
+        'clients': {'ann': _POOL, 'bob': _POOL},
+        'client_training_labels': {'bob': _LABELS, 'ann': None},
+      },
+      'client_training_labels: found other names, or another order',
+    ),
+    ('no_labels', {'train': None, 'clients': [_POOL]}, 'train: found a None'),
     (
       'clients_without_images',
       {'clients': {'ann': _POOL[:0], 'bob': _POOL[:0]}},

@@ -62,6 +62,26 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       )
 
   @parameterized.parameters(
+    ('fixmatch_labeled_clients', {}, 'has no client with labels to train on'),
+    ('semifl_server_and_clients', {}, 'has no client with labels to train on'),
+    (
+      'semifl',
+      {'train': None, 'client_training_labels': [_LABELS[:20], None]},
+      'has no labels at the server; semifl needs some',
+    ),
+  )
+  def test_labels_that_the_system_needs(self, system, given, message):
+    test = _IMAGES, _LABELS
+    task = own_data.own_data(
+      **{'train': test, 'test': test, 'clients': [_IMAGES[:20], _IMAGES[20:]]}
+      | given
+    )
+    with self.assertRaisesRegex(
+      settings.SettingError, f'^task=own_data: {message}'
+    ):
+      command.create_experiment(system, task, **_MODEL)
+
+  @parameterized.parameters(
     # If clients are few, all take part; if many, ten do. In 80 rounds of ten
     # clients, each client is as often in a cohort as in 800 rounds of 10 of
     # 100.

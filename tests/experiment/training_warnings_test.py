@@ -16,6 +16,7 @@ import numpy as np
 from tests import small_digits
 from tests import small_systems
 from tests.experiment import some_metrics
+from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.data import sources
 from tff_semifl.experiment import metrics_table
@@ -125,9 +126,9 @@ class TrainingWarningsTest(parameterized.TestCase):
 
 
 class BeforeTrainingTest(absltest.TestCase):
-  def _create(self, **changes):
+  def _create(self, system='semifl', **changes):
     command = commands.create(
-      'semifl',
+      system,
       {
         **small_digits.SETTINGS,
         'num_clients': 4,
@@ -144,6 +145,29 @@ class BeforeTrainingTest(absltest.TestCase):
 
   def test_server_that_trains_before(self):
     self.assertEmpty(self._find(server_epochs=0, server_pretraining_epochs=9))
+
+  def test_class_that_no_label_has(self):
+    # With a few images of two classes each, one client cannot have all classes.
+    (problem,) = self._find(
+      system='fixmatch_labeled_clients',
+      partition='classes',
+      num_clients=10,
+      labeled_client_share=0.1,
+    )
+    self.assertRegex(problem, r'^no label .* of class (\d, ){7}\d, which')
+    self.assertEmpty(
+      self._find(system='fixmatch_labeled_clients', labeled_client_share=0.5)
+    )
+
+  def test_nothing_that_trains(self):
+    with self.assertRaisesRegex(
+      settings.SettingError, '^clients_per_round=0: the server has no labels'
+    ):
+      self._create(
+        system='fixmatch_labeled_clients',
+        clients_per_round=0,
+        labeled_client_share=0.5,
+      )
 
   def test_server_that_never_trains(self):
     (problem,) = self._find(server_epochs=0)

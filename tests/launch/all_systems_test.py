@@ -66,6 +66,8 @@ _OTHERS = {
     'weighting': 'learning_status',
   },
   'flfl': {'consistency_threshold': 0.12},
+  # Clients without labels do not train.
+  'labeled_clients_alone': {'labeled_client_share': 1},
   'client_prior_semifl': {
     'regularizer': 'sharpness_aware',
   },

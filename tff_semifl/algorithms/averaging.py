@@ -62,6 +62,8 @@ class Averaging(system.System):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     classifier, client = ingredients.classifier, self.client
+    if not self.server_has_labels:
+      ingredients = dataclasses.replace(ingredients, computes_statistics=False)
     client_optimizer, server_optimizer = self.create_optimizers(classifier)
     aggregator = aggregators.create(
       self.averaging.aggregator.build(
@@ -82,7 +84,7 @@ class Averaging(system.System):
           client, ingredients, client_optimizer, self.local_training
         ),
         data_type=pipelines.labeled_client_type(classifier.image_shape)
-        if client.clients_have_labels
+        if client.clients_have_labels or self.labels.at_some_clients
         else None,
         optimizer=client_optimizer,
         keep_optimizer_state=self.client_momentum.keep_client_momentum,
@@ -144,6 +146,23 @@ class Alternating(Averaging):
   @property
   def server_training(self) -> training_settings.ServerTraining:
     return self.server
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabeledClients(Averaging):
+  """Federated averaging with labels at some clients, none at the server.
+
+  Clients train on their labels and, where they have none, by their method.
+  """
+
+  labels = system.Labels.AT_SOME_CLIENTS
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AlternatingLabeledClients(Alternating):
+  """Alternate training with labels at the server and at some clients."""
+
+  labels = system.Labels.AT_SERVER_AND_SOME_CLIENTS
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

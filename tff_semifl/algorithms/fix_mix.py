@@ -144,6 +144,8 @@ class FixMix(Fix):
 
 SEMIFL = averaging.Alternating(client=FixMix())
 PARALLEL_SEMIFL = averaging.Parallel(client=Fix())
+SEMIFL_LABELED_CLIENTS = averaging.LabeledClients(client=FixMix())
+SEMIFL_SERVER_AND_CLIENTS = averaging.AlternatingLabeledClients(client=FixMix())
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -172,6 +174,7 @@ class LabelEachBatch(method.Method):
 
 BATCH_LABEL_SEMIFL = averaging.Alternating(client=LabelEachBatch())
 FEDAVG_FIXMATCH = averaging.Parallel(client=LabelEachBatch())
+FIXMATCH_LABELED_CLIENTS = averaging.LabeledClients(client=LabelEachBatch())
 FEDRGD_AS_IN_SEMIFL = averaging.ParallelInTwoGroups(client=LabelEachBatch())
 
 

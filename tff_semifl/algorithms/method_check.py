@@ -133,7 +133,7 @@ def _create_client(
   images = labeling.Images(
     tf.constant(noise),
     tf.range(_NUM_ROWS),
-    tf.zeros([_NUM_ROWS], tf.int32) if method.clients_have_labels else None,
+    tf.fill([_NUM_ROWS], 0 if method.clients_have_labels else -1),
   )
   # Initial weights may give the same loss for all images.
   generator = np.random.default_rng(1)

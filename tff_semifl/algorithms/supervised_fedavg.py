@@ -22,7 +22,6 @@ from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.data import pipelines
@@ -31,7 +30,7 @@ from tff_semifl.randomness import random_seeds
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainOnLabels(method.Method):
-  """Trains on the true labels of the client's images."""
+  """Trains on the true labels of the client's images, if it has any."""
 
   clients_have_labels = True
   labels_are_true = True
@@ -40,7 +39,9 @@ class TrainOnLabels(method.Method):
     self, client: hook_arguments.ClientContext, state: Any
   ) -> tuple[tf.Tensor, tf.Tensor]:
     del state
-    return client.true_labels, tf.ones_like(client.true_labels, tf.bool)
+    labels = client.true_labels
+    # Images that are not selected may become padding, which needs a label.
+    return tf.maximum(labels, 0), tf.greater_equal(labels, 0)
 
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
     del state
@@ -56,12 +57,9 @@ class Supervised(averaging.Averaging):
 
   client: TrainOnLabels = TrainOnLabels()
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    return super().build(
-      dataclasses.replace(ingredients, computes_statistics=False)
-    )
+
+# A lower bound: clients without labels do not train.
+LABELED_CLIENTS_ALONE = averaging.LabeledClients(client=TrainOnLabels())
 
 
 def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:

@@ -35,6 +35,13 @@ class Labels(enum.Enum):
   ALL_AT_SERVER = enum.auto()  # All images and labels in one place.
   AT_CLIENTS = enum.auto()  # All images at clients, all with labels.
   AT_SERVER_AND_CLIENTS = enum.auto()  # Labels at the server and at clients.
+  AT_SOME_CLIENTS = enum.auto()  # Labels at some clients, images at all.
+  AT_SERVER_AND_SOME_CLIENTS = enum.auto()  # Also labels at the server.
+
+  @property
+  def at_some_clients(self) -> bool:
+    """Whether some clients have labels and others need not."""
+    return self in (Labels.AT_SOME_CLIENTS, Labels.AT_SERVER_AND_SOME_CLIENTS)
 
   @property
   def has_clients(self) -> bool:
@@ -242,10 +249,13 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def clients_have_labels(self) -> bool:
-    """Whether clients train on true labels."""
-    return self.labels in (Labels.AT_CLIENTS, Labels.AT_SERVER_AND_CLIENTS)
+    """Whether clients, or some of them, train on true labels."""
+    return self.labels.at_some_clients or self.labels in (
+      Labels.AT_CLIENTS,
+      Labels.AT_SERVER_AND_CLIENTS,
+    )
 
   @property
   def server_has_labels(self) -> bool:
     """Whether the server has labeled images to train on."""
-    return self.labels is not Labels.AT_CLIENTS
+    return self.labels not in (Labels.AT_CLIENTS, Labels.AT_SOME_CLIENTS)

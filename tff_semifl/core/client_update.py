@@ -80,9 +80,13 @@ def build_local_training(
       received=weights,
       node=federated_process.Node(context, data['client_id']),
     )
-    images = labeling.Images(
-      data['image'], tf.range(tf.shape(data['image'])[0]), data.get('label')
-    )
+    number = tf.shape(data['image'])[0]
+    labels = data.get('label')
+    if labels is not None:
+      # A client without labels has an empty field.
+      missing = [[0, number - tf.size(labels)]]
+      labels = tf.pad(labels, missing, constant_values=sources.UNKNOWN_LABEL)
+    images = labeling.Images(data['image'], tf.range(number), labels)
     return _train(training, labeler, images, optimizer_state)
 
   return train
@@ -119,19 +123,27 @@ def _train(
     result = take_steps(rows_lib.Rows(images))
   state, given_in_steps = result.state
   report = _report(method, context, state)
+  is_pseudo = labeler.find_pseudo(images)
   if method.labels_are_true:
-    local = client_work.LocalTraining(result, client_work.has_images(number))
+    local = client_work.LocalTraining(
+      result, client_work.has_images(context.num_trained_on)
+    )
   elif context.labels is None:
     local = client_work.labeled_in_steps(result, number, given_in_steps)
   else:
+    confidences = context.labels.confidences
+    if is_pseudo is not True:
+      confidences = tf.boolean_mask(confidences, is_pseudo)
     local = client_work.LocalTraining(
       result,
       method_lib.check_scalar(method.weigh, method.weigh(context)),
       num_labeled=number,
       num_confident=context.num_trained_on,
-      measurements=_measure_confidences(context.labels.confidences),
+      measurements=_measure_confidences(confidences),
       given_labels=given,
     )
+  if is_pseudo is not True:
+    local = local.without_true_labels()
   return local._replace(report=report)
 
 

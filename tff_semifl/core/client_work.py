@@ -49,6 +49,19 @@ class LocalTraining(NamedTuple):
     None
   )
 
+  def without_true_labels(self) -> 'LocalTraining':
+    """Counts only `given_labels`, which leave out true labels.
+
+    The weight is by images trained on, as in FedAvg (McMahan et al., AISTATS
+    2017), lest clients that are sure of little outvote those with labels.
+    """
+    given = self.given_labels.keep_if(tf.constant(True))
+    return self._replace(
+      weight=self.weight * self.training.sums.num_examples,
+      num_labeled=tf.size(given.label),
+      num_confident=tf.math.count_nonzero(given.share),
+    )
+
 
 def has_images(num_images: tf.Tensor) -> tf.Tensor:
   """The weight 1 for a client with images, else 0, a float32 scalar."""

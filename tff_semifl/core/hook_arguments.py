@@ -54,7 +54,8 @@ class ClientContext:
       weights if images are labeled during training.
     logits_fn: Weights -> the result of `logits`.
     features_fn: Weights -> the result of `features`.
-    true_labels: int32 [images] of a client that has labels; else None.
+    true_labels: int32 [images], -1 for an image without a label; None in
+      systems whose clients have no labels.
     labels: In `weigh` and `report`, the labels of all images if images are
       labeled once a round; else None.
     num_trained_on: int32 scalar, the number of selected images, where there are

@@ -30,7 +30,8 @@ class Images(NamedTuple):
   Attributes:
     image: uint8 [images, height, width, channels].
     index: int32 [images], the position among the client's images.
-    true_label: int32 [images] if the client has labels.
+    true_label: int32 [images] in systems whose clients have labels, or some of
+      them; -1 for an image without a label.
     label: The `PseudoLabels` of the method.
     weight: float32 [images], the weights of images in the loss; None for equal
       weights.
@@ -150,21 +151,34 @@ class Labeler:
         )
       labels = pseudo_labels.complete(labels, context.num_classes)
     selection = tf.convert_to_tensor(selection)
+    is_pseudo = self.find_pseudo(rows.examples)
     if (
       selection.dtype not in (tf.bool, tf.float32) or selection.shape.rank != 1
     ):
       raise method_lib.wrong_result(
         hook, 'labels with bool or float32 [images]', selection
       )
+    if is_pseudo is not True:
+      labels = pseudo_labels.with_true_labels(labels, rows.examples.true_label)
+      selection = tf.where(is_pseudo, selection, tf.cast(1, selection.dtype))
     weight = None if selection.dtype == tf.bool else selection
     is_selected = selection if weight is None else selection > 0
     images = rows.examples._replace(
       label=labels.as_rows(), weight=weight, is_selected=is_selected
     )
     given = pseudo_labels.give_at_once(
-      images.index, labels.labels, is_selected, rows.is_real
+      images.index, labels.labels, is_selected, rows.is_real & is_pseudo
     )
     return labels, images, given
+
+  def find_pseudo(self, images: Images) -> tf.Tensor | bool:
+    """Whether images get pseudo-labels, bool [images]; True for all.
+
+    Others keep their labels, unless the method itself uses labels of clients.
+    """
+    if images.true_label is None or self.method.clients_have_labels:
+      return True
+    return tf.less(images.true_label, 0)
 
 
 def _infer(

@@ -68,6 +68,21 @@ def from_logits(logits: tf.Tensor) -> PseudoLabels:
   return complete(probabilities, logits.shape[-1])
 
 
+def with_true_labels(
+  labels: PseudoLabels, true_labels: tf.Tensor
+) -> PseudoLabels:
+  """Labels of confidence 1 where a true label, int32 [images], is not -1."""
+  true = complete(true_labels, labels.probabilities.shape[-1])
+  is_known = tf.greater_equal(true_labels, 0)
+  return labels._replace(
+    labels=tf.where(is_known, true.labels, labels.labels),
+    confidences=tf.where(is_known, true.confidences, labels.confidences),
+    probabilities=tf.where(
+      is_known[:, tf.newaxis], true.probabilities, labels.probabilities
+    ),
+  )
+
+
 def mean_over_images(values: tf.Tensor) -> tf.Tensor:
   """The mean over the first axis of float32 [num_images, ...]; 0 if empty."""
   return tf.math.divide_no_nan(
@@ -185,12 +200,15 @@ def give_at_once(
 ) -> GivenLabels:
   """The `GivenLabels` of images that were labeled together.
 
-  All arguments are [number]; `is_real` is false for padding, which comes last.
+  All arguments are [number]; `is_real` is false for padding, and for images
+  with true labels. These come last.
   """
   number = tf.cast(tf.shape(label)[0], tf.float32)
   if is_real is not True:
-    image = tf.where(is_real, image, _PADDING)
-    is_trained_on &= is_real
+    order = tf.argsort(tf.where(is_real, 0, 1), stable=True)
+    image = tf.gather(tf.where(is_real, image, _PADDING), order)
+    label = tf.gather(label, order)
+    is_trained_on = tf.gather(is_trained_on & is_real, order)
     number = tf.math.count_nonzero(is_real, dtype=tf.float32)
   is_trained_on = tf.cast(is_trained_on, tf.float32)
   share = tf.math.divide_no_nan(number, tf.reduce_sum(is_trained_on))

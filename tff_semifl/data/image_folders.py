@@ -8,6 +8,7 @@
     clients/<client>/labels.csv  optional labels for metrics
     test/<class>/<image>         labeled; optional
 
+Images in `clients/<client>/<class>` have labels that the client may train on.
 Classes, clients and images are sorted by name. `image_listing` says which files
 are ignored.
 """
@@ -25,6 +26,7 @@ from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
+from tff_semifl.data import own_labels
 from tff_semifl.data import sources
 
 # Larger images, such as photos, keep their size only with --image_size: they
@@ -51,6 +53,7 @@ class ImageFolders(NamedTuple):
   num_resized: int
   files: list[str]
   unlabeled_labels: np.ndarray
+  labeled_clients: Sequence[int]
 
 
 def read_image_folders(
@@ -70,10 +73,14 @@ def read_image_folders(
   root_path = pathlib.Path(root)
   problems = []
   server, clients, test = _list_all(root_path, has_clients, problems)
-  unlabeled_labels = image_listing.read_labels(
-    root_path / 'clients', _flatten(clients), list(server), problems
-  )
+  of_clients = [
+    find(root_path / 'clients', _flatten(clients), list(server), problems)
+    for find in (image_listing.find_class_folders, image_listing.read_labels)
+  ]
   data_errors.raise_if_any(root_path, problems)
+  ends = np.cumsum([len(files) for files in clients.values()], dtype=int)
+  shares = np.split(np.arange(len(of_clients[0])), ends[:-1])
+  labels, labeled_clients = own_labels.join(of_clients, shares, [*clients])
   if form.size is None:
     form = form._replace(size=_find_size_of_all(_flatten(server)))
   # Only clients' images may be too many for the memory.
@@ -87,7 +94,6 @@ def read_image_folders(
   ]
   data_errors.raise_if_any(root_path, problems)
   labeled, unlabeled, test_data = (each.images for each in found)
-  ends = np.cumsum([len(files) for files in clients.values()], dtype=int)
   return ImageFolders(
     class_names=tuple(server),
     # Tables cannot contain invalid Unicode.
@@ -96,7 +102,7 @@ def read_image_folders(
     ),
     labeled=_label(labeled, server, list(server)),
     unlabeled=unlabeled,
-    shares=np.split(np.arange(len(unlabeled)), ends[:-1]),
+    shares=shares,
     test=None if test is None else _label(test_data, test, list(server)),
     num_resized=sum(each.num_resized for each in found),
     files=[
@@ -104,7 +110,8 @@ def read_image_folders(
       for folders in (server, test or {}, clients)
       for file in _flatten(folders)
     ],
-    unlabeled_labels=unlabeled_labels,
+    unlabeled_labels=labels,
+    labeled_clients=labeled_clients,
   )
 
 

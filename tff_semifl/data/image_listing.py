@@ -173,6 +173,34 @@ def read_labels(
   return labels
 
 
+def find_class_folders(
+  root: pathlib.Path,
+  files: Sequence[pathlib.Path],
+  class_names: Sequence[str],
+  problems: list[data_errors.Problem],
+) -> np.ndarray:
+  """The labels of clients' images in class folders, as in `read_labels`.
+
+  If one folder inside a client is a class, all must be, lest the images of a
+  misspelled class count as unlabeled.
+  """
+  inside = [
+    own_labels.normalize('/'.join(file.relative_to(root).parts[1:-1]))
+    for file in files
+  ]
+  labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
+  if not {each.partition('/')[0] for each in inside} & {*class_names}:
+    return labels
+  unknown = {}
+  for place, name in enumerate(inside):
+    if name in class_names:
+      labels[place] = class_names.index(name)
+    elif name:
+      unknown[files[place].parent] = 'is no class of the server'
+  problems.extend(map(data_errors.Problem, unknown, unknown.values()))
+  return labels
+
+
 def _read_rows(path: pathlib.Path) -> list[tuple[str, str]]:
   # Spreadsheets write a byte-order mark.
   with path.open(newline='', encoding='utf-8-sig') as file:

@@ -12,6 +12,7 @@ import unicodedata
 
 import numpy as np
 
+from tff_semifl.data import data_errors
 from tff_semifl.data import sources
 
 _EXPECTED = 'give an integer or a name of a class for each image'
@@ -116,11 +117,16 @@ def check_names(field: str, names: Any) -> tuple[str, ...]:
 
 
 def index_server(
-  field: str, labels: np.ndarray, class_names: Any = None
+  field: str,
+  labels: np.ndarray,
+  class_names: Any = None,
+  *,
+  needs_all: bool = True,
 ) -> tuple[tuple[str, ...], np.ndarray]:
   """The names of all classes, and the server's labels as class indices.
 
-  By default classes have the names of `name_classes`.
+  By default classes have the names of `name_classes`. With `needs_all`, each
+  class needs a label.
   """
   if class_names is None:
     names = check_names(field, name_classes(field, labels))
@@ -128,7 +134,7 @@ def index_server(
     names = check_names('class_names', class_names)
   indices = index(field, labels, names)
   missing = np.setdiff1d(np.arange(len(names)), indices)
-  if len(missing):
+  if needs_all and len(missing):
     raise ValueError(f'{field}: found no image of class {names[missing[0]]}')
   return names, indices
 
@@ -161,12 +167,14 @@ def index_by_client(
   shares: Sequence[np.ndarray],
   class_names: Sequence[str],
 ) -> np.ndarray:
-  """Converts the labels of each client's images, for metrics, to class indices.
+  """Converts the labels of each client's images to class indices.
 
-  `labels` is a sequence, or a mapping in the order of the clients. Each client
-  has labels as for `flatten`, or None without labels; a label of '' or -1
-  becomes `sources.UNKNOWN_LABEL`.
+  `labels` is a sequence, or a mapping in the order of the clients, or None. A
+  client has labels as for `flatten`, or None without labels; a label of '' or
+  -1 becomes `sources.UNKNOWN_LABEL`.
   """
+  if labels is None:
+    labels = [None] * len(shares)
   by_name = labels.items() if isinstance(labels, Mapping) else enumerate(labels)
   named = list(by_name)
   if len(named) != len(shares):
@@ -184,3 +192,26 @@ def index_by_client(
       found[is_known] = index(own, each[is_known], class_names)
     indices.append(found)
   return np.concatenate(indices)
+
+
+def join(
+  labels: Sequence[np.ndarray],
+  shares: Sequence[np.ndarray],
+  client_names: Sequence[str],
+) -> tuple[np.ndarray, list[int]]:
+  """Joins clients' labels for training and for metrics, a pair, int32 [images].
+
+  Also returns the clients that have labels for training. A `DataError` names a
+  client that has both.
+  """
+  training, metrics = (
+    [np.any(each[share] != sources.UNKNOWN_LABEL) for share in shares]
+    for each in labels
+  )
+  # Without clients there is one empty share.
+  for name, *has_labels in zip(client_names, training, metrics, strict=False):
+    if all(has_labels):
+      raise data_errors.DataError(
+        f'client {name!r} has labels for training and for metrics; give one'
+      )
+  return np.maximum(*labels), np.flatnonzero(training).tolist()

@@ -8,7 +8,7 @@ have any number of images; computations concatenate them.
 """
 
 import collections
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 import copy
 from typing import Any, TypeVar
 
@@ -65,7 +65,11 @@ def client_with_participation_type(
 
 
 def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
-  """The type of the data of a client with labels."""
+  """The type of the data of clients with labels.
+
+  If only some clients have labels, `label` is empty at the others: one type for
+  all, as TFF demands, but no place for labels that are for metrics only.
+  """
   return _chunks(
     client_id=np.int32, image=batch_type(image_shape), label=_LABELS
   )
@@ -106,20 +110,21 @@ class ClientPopulation:
     clients_per_round: int,
     seed: int,
     dropout_probability: float = 0.0,
-    have_labels: bool = False,
+    labeled_clients: Container[int] | None = None,
     know_participation: bool = False,
     in_passes: bool = False,
   ):
     """Initializes the population.
 
     `seed` determines cohorts and dropouts: it is the run's seed, or the
-    `cohort_seed` of a private run's key. Labels need `have_labels`.
+    `cohort_seed` of a private run's key. `labeled_clients` train on their true
+    labels; with None, the data of clients have no labels by type.
     """
     self._data = data
     self._partition = partition
     self._seed = seed
     self._dropout_probability = dropout_probability
-    self._have_labels = have_labels
+    self._labeled_clients = labeled_clients
     self._know_participation = know_participation
     self._in_passes = in_passes
     self._features: np.ndarray | None = None
@@ -212,11 +217,10 @@ class ClientPopulation:
       for client, chunk in zip(cohort, chunks, strict=True):
         chunk['features'] = self._features[self._partition[client]]
         chunk.move_to_end('image')
-    if self._have_labels:
-      for chunk, labels in zip(
-        chunks, self.true_labels(round_num), strict=True
-      ):
-        chunk['label'] = labels
+    if self._labeled_clients is not None:
+      labels = self.true_labels(round_num)
+      for client, chunk, own in zip(cohort, chunks, labels, strict=True):
+        chunk['label'] = own if client in self._labeled_clients else own[:0]
     return [*map(_to_dataset, chunks)]
 
   def _count_updates_before(self, round_num: int) -> None:

@@ -169,7 +169,7 @@ class ImagePool(NamedTuple):
   """The images that are partitioned among clients.
 
   `true_labels` are as in `LabeledImages`. They are only for metrics of
-  pseudo-labels, unless clients train on labels.
+  pseudo-labels, unless the client trains on labels.
   """
 
   images: Images
@@ -202,9 +202,11 @@ class TaskData(NamedTuple):
       then `unlabeled`. If None, set and index name an image.
     unlabeled_labels: int32 [number], the classes of `unlabeled`, or
       `UNKNOWN_LABEL`; None if none is known. Only for partitions and
-      measurements, not for training.
+      measurements, not for training, except those of `labeled_clients`.
     client_names: A name for each client of `shares`; None if clients have only
       numbers.
+    labeled_clients: The numbers of clients that have labels to train on, if the
+      system lets clients train on labels.
   """
 
   train: LabeledImages
@@ -214,6 +216,12 @@ class TaskData(NamedTuple):
   names: Sequence[str] | None = None
   unlabeled_labels: np.ndarray | None = None
   client_names: Sequence[str] | None = None
+  labeled_clients: Sequence[int] = ()
+
+  @property
+  def server_images(self) -> np.ndarray:
+    """`train`, or `test` without it: statistics reveal nothing of clients."""
+    return (self.train if len(self.train.labels) else self.test).images
 
 
 def hash_images(images: Images) -> np.ndarray:

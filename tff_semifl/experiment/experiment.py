@@ -115,7 +115,9 @@ def create_experiment(
       dropout_probability=settings_lib.as_dict(system).get(
         'client_dropout_probability', 0.0
       ),
-      have_labels=system.clients_have_labels,
+      labeled_clients=data.labeled_clients
+      if system.clients_have_labels
+      else None,
       know_participation=system.clients_know_participation,
       in_passes=system.cohorts_are_passes,
     )
@@ -201,12 +203,26 @@ def _check_data(
       'no image of a client has a label to measure by; own_data takes'
       ' unlabeled_labels, and image_folder clients/<client>/labels.csv',
     )
-  if part.sites and system.gathers_images:
+  if part.sites and (system.gathers_images or system.labels.at_some_clients):
     raise settings_lib.SettingError(
       'sites',
       part.sites,
-      f'{settings.system_name} needs the images of clients in one place',
+      f'{settings.system_name} needs images or labels of clients in one place',
     )
+  name, value, reason = 'task', part.reference, None
+  if system.labels.at_some_clients and not data.labeled_clients:
+    reason = (
+      'has no client with labels to train on; own_data takes'
+      ' client_training_labels, and image_folder clients/<client>/<class>'
+    )
+  elif not system.server_has_labels:
+    if not (system.all_clients_take_part or system.clients_per_round):
+      name, value = 'clients_per_round', 0
+      reason = 'the server has no labels, so that nothing would be trained'
+  elif not len(data.labeled.labels):
+    reason = f'has no labels at the server; {settings.system_name} needs some'
+  if reason is not None:
+    raise settings_lib.SettingError(name, value, reason)
   system.check_num_clients(len(data.shares))
 
 

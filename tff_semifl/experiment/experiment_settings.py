@@ -251,7 +251,7 @@ def create(
     raise settings.SettingError(
       'task',
       settings.name_of(chosen_task, 'task'),
-      'its clients have no labels to train on',
+      'not all of its clients have labels; semifl_labeled_clients needs some',
     )
   has_statistics = system.chooses_statistics
   experiment = ExperimentSettings(

@@ -67,7 +67,9 @@ class FederatedData(NamedTuple):
   """The images of the server, of each client, and for evaluation.
 
   `shares` has for each client the int64 indices of its images in `unlabeled`.
-  `notes` are on duplicates, and on how the partition differs from the settings.
+  `labeled_clients` train on their true labels, if the system has labels at
+  clients. `notes` are on duplicates, and on how the partition differs from the
+  settings.
   """
 
   labeled: sources.LabeledImages
@@ -78,6 +80,7 @@ class FederatedData(NamedTuple):
   partition_notes: tuple[str, ...] = ()
   given_names: Sequence[str] | None = None
   client_test: client_test_lib.ClientTest | None = None
+  labeled_clients: Sequence[int] = ()
 
   @property
   def client_names(self) -> Sequence[str]:
@@ -101,6 +104,18 @@ class FederatedData(NamedTuple):
     if self.client_test is not None:
       return self.client_test
     return client_test_lib.ClientTest(self.unlabeled, self.shares)
+
+  @property
+  def client_labels(self) -> np.ndarray:
+    """The labels of `labeled_clients`, int32 [labels]."""
+    own = [self.shares[client] for client in self.labeled_clients]
+    labels = self.unlabeled.true_labels[np.concatenate([*own, []]).astype(int)]
+    return labels[labels != sources.UNKNOWN_LABEL]
+
+  @property
+  def has_some_labels(self) -> bool:
+    """Whether some clients, but not all, have labels."""
+    return 0 < len(self.labeled_clients) < len(self.shares)
 
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
     """The server's training images; unlabeled images come last."""
@@ -182,9 +197,13 @@ class DataSplit(settings.Settings):
   def split(
     self, task: image_task.ImageTask, data: sources.TaskData, seed: int
   ) -> FederatedData:
-    pool = sources.ImagePool(*data.train.select([]))
+    pool, notes = sources.ImagePool(*data.train.select([])), ()
     if self.server is None:
       labeled, pool = data.train.select([]), sources.ImagePool(*data.train)
+      if self.clients is None:
+        pool = _pool_of_task(data)
+        if len(data.train.labels):
+          notes = ("the server's labeled images are not used",)
     elif isinstance(self.server, _ServerLabels):
       num_labeled = self.server.num_labeled
       with settings.blame('num_labeled', num_labeled):
@@ -203,15 +222,25 @@ class DataSplit(settings.Settings):
       labeled = data.train.select(chosen)
       if self.has_pool:
         pool = _pool_of_task(data)
-    shares, names, notes = [], None, ()
+    shares, names, has_labels = [], None, ()
     if self.clients is not None:
       shares = self.clients.split(pool.true_labels, task.num_classes, seed)
       num_all = len(pool.true_labels)
       if num_left := num_all - sum(map(len, shares)):
         notes = (f'{num_left} of {num_all} images have no client',)
+      has_labels = self.clients.choose_labeled(seed)
     elif self.client_test is not None:
       shares, names = data.shares, data.client_names
-    found = FederatedData(labeled, pool, shares, data.test, (), notes, names)
+      has_labels = data.labeled_clients
+    found = FederatedData(
+      *(labeled, pool, shares, data.test, (), notes, names, None, has_labels)
+    )
+    if found.has_some_labels:
+      note = (
+        f'{len(has_labels)} of {len(shares)} clients have labels, of'
+        f' {len(found.client_labels)} of {sum(map(len, shares))} images'
+      )
+      found = found._replace(partition_notes=(*notes, note))
     if not self.client_test or not self.client_test.client_test_fraction:
       return found
     return found._replace(**self.client_test.hold_out(pool, shares, seed))
@@ -220,6 +249,8 @@ class DataSplit(settings.Settings):
     """The part of an experiment's default name; may be empty."""
     partition = self.clients and self.clients.partition
     pieces = [str(each) for each in (self.server, partition) if each]
+    share = settings.as_dict(self).get('labeled_client_share')
+    pieces.append('' if share is None else f'labeled{share:g}')
     if self.client_test and self.client_test.client_test_fraction:
       pieces.append(f'clienttest{self.client_test.client_test_fraction:g}')
     return '_'.join(filter(None, pieces))
@@ -230,22 +261,23 @@ def choose_data_split(
 ) -> DataSplit | None:
   """The split that a system needs; None if the task does not allow that split.
 
-  `is_given` says whether the task defines the partition. Clients of such tasks
-  have no labels for training.
+  `is_given` says whether the task defines the partition. In such tasks some
+  clients may have labels for training.
   """
   kinds = system_lib.Labels
   if is_given and labels in (kinds.AT_CLIENTS, kinds.AT_SERVER_AND_CLIENTS):
     return None
   server = _ServerLabels()
-  if labels is kinds.AT_CLIENTS:
+  if labels in (kinds.AT_CLIENTS, kinds.AT_SOME_CLIENTS):
     server = None
   elif is_given or labels is kinds.ALL_AT_SERVER:
     server = Validation()
+  clients = partitions.Clients()
+  if labels.at_some_clients:
+    clients = partitions.SomeLabeledClients()
   return DataSplit(
     server=server,
-    clients=partitions.Clients()
-    if labels.has_clients and not is_given
-    else None,
+    clients=clients if labels.has_clients and not is_given else None,
     client_test=client_test_lib.ClientTestSplit()
     if labels.has_clients
     else None,

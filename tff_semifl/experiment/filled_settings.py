@@ -159,7 +159,9 @@ def _check_privacy(
   reason = None
   if private_mean.noise_multiplier is None:
     reason = 'needs noise_multiplier, 1 say'
-  elif method is not None and method.weighs_clients:
+  elif experiment.system.labels.at_some_clients or (
+    method is not None and method.weighs_clients
+  ):
     reason = (
       f'gives clients of {experiment.system_name} the same weight, but they'
       ' differ; choose another'

@@ -65,7 +65,7 @@ def create_task(
   that a run resumes only with the same images.
   """
   pixel_mean, pixel_standard_deviation = sources.measure_pixels(
-    data.train.images
+    data.server_images
   )
   height, width, num_channels = data.train.images.shape[1:]
   image_shape = (height, width, num_channels)
@@ -105,7 +105,7 @@ def create_feature_task(
   There is no weak augmentation; strong augmentation adds Gaussian noise, see
   `augmentation.add_noise`.
   """
-  mean, standard_deviation = own_images.measure_features(data.train.images)
+  mean, standard_deviation = own_images.measure_features(data.server_images)
   return image_task.ImageTask(
     image_shape=data.train.images.shape[1:],
     class_names=class_names,
@@ -162,6 +162,9 @@ def describe(
   digest.update(repr((names or sizes, class_names)).encode())
   kind = sources.kind_of(data.train.images.shape[1:])
   of_clients = f'{len(unlabeled)} of {len(sizes)} clients'
+  if data.labeled_clients:
+    digest.update(repr([*data.labeled_clients]).encode())
+    of_clients += f', {len(data.labeled_clients)} with labels'
   if names:
     of_clients = f'those of {", ".join(names)}'
   return (
@@ -235,6 +238,7 @@ def create_folder_task(
     names=names,
     unlabeled_labels=None if sites else found.unlabeled_labels,
     client_names=sorted(sites) or found.client_names,
+    labeled_clients=found.labeled_clients,
   )
   return create_task(
     data,

@@ -24,6 +24,7 @@ def own_data(
   test: Any,
   *,
   clients: Any = None,
+  client_training_labels: Any = None,
   unlabeled: Any = None,
   unlabeled_labels: Any = None,
   num_labeled: int | None = None,
@@ -41,6 +42,8 @@ def own_data(
   Clients get their images in one of these ways:
 
   *   `clients`: the images of each client. The server has all of `train`.
+      `client_training_labels` are for systems in which some clients have
+      labels, such as `semifl_labeled_clients`, which needs no `train`.
   *   `num_labeled`: the server has that many images of `train`, equally many of
       each class. The other images lose their labels. These and `unlabeled`, if
       given, are partitioned by the settings `num_clients` and `partition`.
@@ -50,15 +53,18 @@ def own_data(
 
   Args:
     train: Labeled images: (images, labels), a mapping with 'image' and 'label',
-      or a `tf.data.Dataset` of pairs or such mappings, batched or not.
+      or a `tf.data.Dataset` of pairs or such mappings, batched or not. None if
+      only clients have labels: classes and pixel statistics are then `test`'s.
     test: Labeled images for evaluation, in the same forms.
     clients: Images by client, as arrays or datasets, in a sequence or a
       mapping, or a `tff.simulation.datasets.ClientData`. Labels in datasets are
       ignored.
+    client_training_labels: Labels of the images in `clients`, in the same
+      order, that clients train on. None for a client without labels; a label of
+      -1 or '' is unknown.
     unlabeled: Images, or a `tf.data.Dataset` of images.
-    unlabeled_labels: Labels of the images in `clients`, in the same order, for
-      metrics only, not for training. None for a client without labels; a label
-      of -1 or '' is unknown.
+    unlabeled_labels: Labels of images of the other clients, in the same form,
+      for metrics only, not for training.
     num_labeled: A multiple of the number of classes.
     class_names: A name for each class, in the order of the labels, each with an
       image in `train`. By default the labels that occur in `train`, strings
@@ -78,26 +84,46 @@ def own_data(
     raise ValueError(
       f'num_labeled: found {num_labeled!r}; give an integer from 1'
     )
-  if clients is None and unlabeled_labels is not None:
-    raise ValueError(
-      'unlabeled_labels: found some, but no clients; give the images, too'
-    )
+  given = (
+    ('client_training_labels', client_training_labels),
+    ('unlabeled_labels', unlabeled_labels),
+  )
+  for field, labels in given:
+    if clients is None and labels is not None:
+      raise ValueError(
+        f'{field}: found some, but no clients; give the images, too'
+      )
   if clients is not None and (unlabeled is not None or num_labeled is not None):
     raise ValueError(
       'clients: found unlabeled or num_labeled, too; give clients alone, and'
       ' the server has all of train'
     )
-  train_images, train_labels = _read_labeled('train', train)
+  labeled = 'train'
+  if train is None and client_training_labels is not None:
+    train, labeled = test, 'test'
+  train_images, train_labels = _read_labeled(labeled, train)
   test_images, test_labels = _read_labeled('test', test)
   class_names, train_classes = own_labels.index_server(
-    'train', train_labels, class_names
+    labeled, train_labels, class_names, needs_all=client_training_labels is None
   )
+  if labeled == 'test':
+    train_images, train_classes = train_images[:0], train_classes[:0]
   pool = shares = client_names = None
+  labeled_clients = []
   if clients is not None:
     pool, shares, client_names = concatenate('clients', clients)
-    if unlabeled_labels is not None:
-      unlabeled_labels = own_labels.index_by_client(
-        'unlabeled_labels', unlabeled_labels, shares, class_names
+    for field, labels in given:
+      if isinstance(labels, Mapping) and [*map(str, labels)] != client_names:
+        raise ValueError(
+          f'{field}: found other names, or another order, than in clients'
+        )
+    if client_training_labels is not None or unlabeled_labels is not None:
+      of_clients = [
+        own_labels.index_by_client(field, labels, shares, class_names)
+        for field, labels in given
+      ]
+      unlabeled_labels, labeled_clients = own_labels.join(
+        of_clients, shares, client_names
       )
   elif unlabeled is not None:
     if isinstance(unlabeled, tf.data.Dataset):
@@ -126,9 +152,10 @@ def own_data(
     shares=shares,
     unlabeled_labels=unlabeled_labels,
     client_names=client_names,
+    labeled_clients=labeled_clients,
   )
   if kind is sources.FEATURES:
-    own_images.check_server_features('train', train_images)
+    own_images.check_server_features(labeled, data.server_images)
     task = loaded_task.create_feature_task(data, class_names)
   else:
     task = loaded_task.create_task(data, class_names, flip=flip)

@@ -13,6 +13,7 @@ import numpy as np
 from tff_semifl import settings
 from tff_semifl.data import partition
 from tff_semifl.data import skewed_partition
+from tff_semifl.randomness import random_seeds
 from tff_semifl.settings import references
 
 
@@ -175,3 +176,31 @@ class Clients(settings.Settings):
       shares = self.partition.split(labels, num_classes, self.num_clients, seed)
       partition.check_shares(shares, len(labels))
     return shares
+
+  def choose_labeled(self, seed: int) -> Sequence[int]:
+    """The clients that train on labels, if any do; by default all."""
+    del seed
+    return range(self.num_clients)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SomeLabeledClients(Clients):
+  """Clients of which a share have labels of all their images."""
+
+  labeled_client_share: float = settings.setting(
+    0.1,
+    'Share of clients that train on labels, rounded to whole clients, drawn by'
+    ' the seed. A larger share adds clients.',
+    settings.FRACTION,
+  )
+
+  def choose_labeled(self, seed: int) -> Sequence[int]:
+    number = round(self.labeled_client_share * self.num_clients)
+    if not number:
+      least = f'{1 / self.num_clients:.2g} or more'
+      with settings.blame('labeled_client_share', self.labeled_client_share):
+        raise ValueError(f'is none of {self.num_clients} clients; give {least}')
+    generator = random_seeds.numpy_generator(
+      seed, random_seeds.Purpose.LABELED_CLIENT
+    )
+    return generator.permutation(self.num_clients)[:number].tolist()

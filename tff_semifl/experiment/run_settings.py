@@ -14,7 +14,6 @@ from typing import Any
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import metrics_table
@@ -116,9 +115,9 @@ class RunSettings(settings.Settings):
   def _choose_share_prior(
     self, experiment: experiment_settings.ExperimentSettings
   ) -> bool:
-    labels = experiment.system.labels
+    system = experiment.system
     reason = None
-    if not labels.has_clients or labels is system_lib.Labels.AT_CLIENTS:
+    if not (system.labels.has_clients and system.server_has_labels):
       reason = 'needs clients, and labels at the server'
     elif experiment.private_mean is not None:
       reason = 'differential privacy does not cover what this would tell'

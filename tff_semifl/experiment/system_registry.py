@@ -24,6 +24,13 @@ SYSTEMS = references.Options(
       'baselines.fedsgd.fedsgd:FedSGDAsInSemiFL'
     ),
     'supervised_fedavg': 'algorithms.supervised_fedavg:Supervised',
+    # Some clients have labels, in the last of these also the server.
+    'fixmatch_labeled_clients': 'algorithms.fix_mix:FIXMATCH_LABELED_CLIENTS',
+    'semifl_labeled_clients': 'algorithms.fix_mix:SEMIFL_LABELED_CLIENTS',
+    'labeled_clients_alone': (
+      'algorithms.supervised_fedavg:LABELED_CLIENTS_ALONE'
+    ),
+    'semifl_server_and_clients': 'algorithms.fix_mix:SEMIFL_SERVER_AND_CLIENTS',
     'labels_alone': 'baselines.one_place.centralized:LabelsAlone',
     'all_labels': 'baselines.one_place.centralized:AllLabels',
     'fedmatch': 'baselines.fedmatch.fedmatch:FedMatch',

@@ -27,6 +27,7 @@ _PATIENCE_IF_WRONG = 3
 # A warning needs this share of labeled images, and this share of wrong labels.
 _MANY, _WRONG = 0.5, 0.25
 _ALL, _WRONG_IF_ALL = 0.99, 0.05
+_CLIENTS_ALONE = 'labeled_clients_alone'
 
 
 def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
@@ -83,6 +84,16 @@ def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
       ' classes'
     )
   system = experiment.settings.system
+  labels = experiment.data.labeled.labels
+  if system.clients_have_labels:
+    labels = np.concatenate([labels, experiment.data.client_labels])
+  if missing := [name for i, name in enumerate(names) if i not in labels]:
+    yield (
+      f'no label to train on is of class {", ".join(missing[:10])}, which the'
+      ' model will not predict'
+    )
+  if experiment.data.has_some_labels and not system.clients_have_labels:
+    yield 'labels of clients are unused; semifl_server_and_clients uses them'
   values = settings.as_dict(system)
   steps = system.count_steps(
     len(experiment.data.labeled.labels), experiment.clients.num_images
@@ -127,6 +138,7 @@ class TrainingWarnings:
     self._threshold = settings.as_dict(experiment.settings.system).get(
       'confidence_threshold'
     )
+    self._has_server = experiment.settings.system.server_has_labels
     self._num_unlabeled = 0
     self._num_wrong = 0
     self._problems_named = set()
@@ -155,8 +167,9 @@ class TrainingWarnings:
         'unlabeled',
         f'clients trained on no pseudo-label in the last {_PATIENCE} evaluated'
         f' rounds with pseudo-labels{self._describe_state(metrics)}. What'
-        f' helps: {lower}more labels, or, if the server has not learned its'
-        ' own, more --server_epochs or another --learning_rate',
+        f' helps: {lower}more labels, or, if those are not learned,'
+        f'{" more --server_epochs or" if self._has_server else ""} another'
+        ' --learning_rate',
       )
     if self._num_wrong == _PATIENCE_IF_WRONG:
       estimated = ''
@@ -171,7 +184,7 @@ class TrainingWarnings:
         f' more are wrong{estimated}{self._describe_state(metrics)}. What'
         ' helps: a higher threshold, more labels, or a method for clients that'
         ' differ, such as client_prior_semifl; compare with labels alone,'
-        ' --clients_per_round=0',
+        f' {"--clients_per_round=0" if self._has_server else _CLIENTS_ALONE}',
       )
 
   def _share_of_wrong(self, metrics: metrics_table.RoundMetrics) -> float:

@@ -43,6 +43,7 @@ class Purpose(enum.IntEnum):
   SHARED_IMAGE = 18
   CLIENT_TEST = 19
   SHARE_PRIOR_CLIENT = 20
+  LABELED_CLIENT = 21
 
 
 def numpy_generator(
