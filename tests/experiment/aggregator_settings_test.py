@@ -39,12 +39,14 @@ class AggregatorSettingsTest(parameterized.TestCase):
     small_experiment.fill_in(system)
 
   def test_weights_that_noise_does_not_go_with(self):
-    with self.assertRaisesRegex(
-      settings.SettingError, '^aggregator=differential_privacy: .* weight'
+    for system, values in (
+      ('composed_semifl', {'weighting': 'learning_status'}),
+      ('semifl_labeled_clients', {}),
     ):
-      small_experiment.fill_in(
-        'composed_semifl', weighting='learning_status', **_PRIVATE
-      )
+      with self.assertRaisesRegex(
+        settings.SettingError, '^aggregator=differential_privacy: .* weight'
+      ):
+        small_experiment.fill_in(system, **values, **_PRIVATE)
     small_experiment.fill_in('composed_semifl', **_PRIVATE)
 
   @parameterized.parameters('federated', 'pooled')

@@ -155,9 +155,12 @@ class BeforeTrainingTest(absltest.TestCase):
       labeled_client_share=0.1,
     )
     self.assertRegex(problem, r'^no label .* of class (\d, ){7}\d, which')
-    self.assertEmpty(
-      self._find(system='fixmatch_labeled_clients', labeled_client_share=0.5)
+    experiment = self._create(
+      system='fixmatch_labeled_clients', labeled_client_share=0.5
     )
+    self.assertEmpty([*training_warnings.find_problems(experiment)])
+    # Two of four clients have half of 1,437 images, of which one has no client.
+    self.assertIn('at the server: 0, at clients: 718\n', repr(experiment))
 
   def test_nothing_that_trains(self):
     with self.assertRaisesRegex(

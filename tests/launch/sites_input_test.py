@@ -46,6 +46,7 @@ class TrainingTest(parameterized.TestCase):
     ('semifl', {'sites': ('a', 'b/c')}, 'must be different names of up to 64'),
     ('semifl', {**_RAY, 'batch_norm_statistics': 'pooled'}, 'in one place'),
     ('fixmatch', _RAY, 'in one place'),
+    ('semifl_server_and_clients', _RAY, 'in one place'),
   )
   @pytest.mark.slow
   def test_before_anything_is_started(self, system, changes, problem):

@@ -76,11 +76,13 @@ class Experiment:
 
   def __repr__(self) -> str:
     """A few lines for people, as in a notebook."""
-    settings, clients = self.settings, self.clients
+    settings, clients, at_clients = self.settings, self.clients, ''
+    if settings.system.clients_have_labels:
+      at_clients = f', at clients: {len(self.data.client_labels)}'
     return (
       f'{settings.system_name} on {settings.data.title}\n'
       f'model: {settings_lib.name_of(settings.model, "model")}\n'
-      f'labels at the server: {len(self.data.labeled.labels)}\n'
+      f'labels at the server: {len(self.data.labeled.labels)}{at_clients}\n'
       f'clients: {clients.num_clients}, in a round {clients.clients_per_round}'
       f'\nrounds: {self.total_rounds}\n'
       f'folder: {self.run.path}'
