@@ -11,6 +11,7 @@ from tff_semifl.algorithms.averaging import Alternating as Alternating
 from tff_semifl.algorithms.averaging import (
   AlternatingLabeledClients as AlternatingLabeledClients,
 )
+from tff_semifl.algorithms.averaging import FromSums as FromSums
 from tff_semifl.algorithms.averaging import LabeledClients as LabeledClients
 from tff_semifl.algorithms.averaging import Parallel as Parallel
 from tff_semifl.algorithms.client_parts import (
@@ -28,6 +29,10 @@ from tff_semifl.algorithms.flfl import (
 from tff_semifl.algorithms.flfl import LearningStatus as LearningStatus
 from tff_semifl.algorithms.flfl import (
   SharpnessAwareConsistency as SharpnessAwareConsistency,
+)
+from tff_semifl.algorithms.supervised_fedavg import Supervised as Supervised
+from tff_semifl.algorithms.supervised_fedavg import (
+  TrainOnLabels as TrainOnLabels,
 )
 from tff_semifl.algorithms.system import Ingredients as Ingredients
 from tff_semifl.augment.augmentation import flip_and_crop as flip_and_crop

@@ -33,6 +33,7 @@ class _Update(NamedTuple):
   length: float = 1.0
   loss: float = 6.0
   weight: float = 1.0
+  memory: float = 5.0
 
 
 def _weights(length):
@@ -46,9 +47,9 @@ def _weights(length):
 def _build(updates, *, ratio=_RATIO, **options):
   """Builds client work in which client k takes the update `updates[k]`."""
 
-  def train(weights, context, data, optimizer_state):
+  def train(weights, context, data, optimizer_state, memory=()):
     del context
-    lengths, losses, weight = (
+    lengths, losses, weight, added = (
       tf.gather(list(values), data['client_id'])
       for values in zip(*updates, strict=True)
     )
@@ -75,6 +76,7 @@ def _build(updates, *, ratio=_RATIO, **options):
         doubt=client_work.Ratio(tf.constant(2.0), tf.constant(4.0)),
         num_views=tf.constant(7.0),
       ),
+      memory=tf.nest.map_structure(lambda array: array + added, memory),
     )
 
   return plain_work.Clients(
@@ -230,7 +232,7 @@ class ClientWorkTest(parameterized.TestCase):
       _Update(length=9),
       _Update(loss=-math.inf),
     ]
-    clients = _build(updates, keep_optimizer_state=True)
+    clients = _build(updates, kept=client_work.Kept(optimizer_state=True))
     state = {
       'learning_rate': np.float32(0),
       'accumulator': [np.ones([4, 3], np.float32), np.ones([3], np.float32)],
@@ -239,6 +241,18 @@ class ClientWorkTest(parameterized.TestCase):
     for result, expected in zip(output.result, [6, 1, 1, 1], strict=True):
       for array in result.memory['accumulator']:
         np.testing.assert_array_equal(array, np.full_like(array, expected))
+
+  def test_rejected_client_keeps_the_memory_of_its_method(self):
+    updates = [_Update(), _Update(length=math.nan), _Update(memory=math.nan)]
+    kept = client_work.Kept(initialize=lambda model: {'own': tf.ones([2])})
+    output = _run(
+      _build(updates, kept=kept), 3, 4.0, [{'own': np.ones(2, np.float32)}] * 3
+    )
+    self.assertEqual(
+      [result.memory['own'].tolist() for result in output.result],
+      [[6, 6], [1, 1], [1, 1]],
+    )
+    self.assertEqual(output.measurements['num_rejected'], 2)
 
 
 if __name__ == '__main__':

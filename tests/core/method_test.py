@@ -129,6 +129,35 @@ class _GuidanceAlone(fix_mix.FixMix):
 
 
 @_part
+class _Remembering(fix_mix.FixMix):
+  def init_memory(self, model):
+    return (tf.zeros([model.num_classes]),)
+
+
+@_part
+class _MemoryOfShape(_Remembering):
+  def after_round(self, client, state, weights):
+    return (client.memory[0][0],)
+
+
+@_part
+class _AfterRoundAlone(fix_mix.FixMix):
+  def after_round(self, client, state, weights):
+    return state
+
+
+@_part
+class _UpdateOfTrainable(_Guided):
+  def update(self, kept, sums, server):
+    return server.weights.trainable
+
+
+@_part
+class _WithoutLoss(method.Method):
+  pass
+
+
+@_part
 class _PartThatReports(client_parts.Weighting):
   def weigh(self, client):
     return tf.ones([])
@@ -146,10 +175,14 @@ class _FeaturesAlone(fix_mix.FixMix):
 
 
 def _build(client):
-  system = settings.change(
+  system = settings.change_present(
     averaging.Alternating(client=client), linear_problem.SETTINGS
   )
   return system.build(small_systems.create_ingredients())
+
+
+def _build_from_sums(client):
+  averaging.FromSums(client=client).build(small_systems.create_ingredients())
 
 
 def _train(client):
@@ -190,6 +223,12 @@ class HookResultsTest(parameterized.TestCase):
     (_build, _LogitsOfBatch, 'label', 'probabilities'),
     (_build, _LabelsAlone, 'label', 'pair'),
     (_build, _OneHot, 'label', 'probabilities'),
+    (_build, _MemoryOfShape, 'after_round', r'<float32\[3\]>'),
+    (_build, _AfterRoundAlone, 'after_round', 'init_memory'),
+    (_build, _UpdateOfTrainable, 'update', 'non_trainable'),
+    (_build, _WithoutLoss, 'loss', 'missing'),
+    (_build_from_sums, _WithoutLoss, 'update', 'missing'),
+    (_build_from_sums, _UpdateOfTrainable, 'loss', 'no effect'),
     (_build, _ReportAlone, 'report', 'init_guidance'),
     (_build, _GuidanceAlone, 'guidance', 'init_guidance'),
   )

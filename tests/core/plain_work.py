@@ -114,7 +114,7 @@ def build_linear_clients(
       client_update.build_local_training(method, training),
       data_type=data_type,
       optimizer=optimizer,
-      keep_optimizer_state=keep_optimizer_state,
+      kept=client_work.Kept(keep_optimizer_state),
       max_update_norm_ratio=10.0,
       return_given_labels=True,
     )

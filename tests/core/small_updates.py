@@ -150,7 +150,7 @@ def build(
     if system.clients_have_labels
     else None,
     optimizer=optimizer,
-    keep_optimizer_state=True,
+    kept=client_work.Kept(optimizer_state=True),
     max_update_norm_ratio=10.0,
     return_given_labels=client.measures_pseudo_labels,
   )

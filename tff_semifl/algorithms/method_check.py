@@ -153,6 +153,7 @@ def _create_client(
     seed=context.seed,
     round_num=context.round_num,
     weights=weights,
+    num_clients=1,
     data=tf.data.Dataset.from_tensors(
       {'image': black, 'label': tf.range(model.num_classes)}
     ),
@@ -167,5 +168,6 @@ def _create_client(
     node=federated_process.Node(
       method_lib.tell(guides, kept, server, context), tf.constant(0)
     ),
+    memory=method.init_memory(model),
   )
   return labeler, images

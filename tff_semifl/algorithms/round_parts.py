@@ -56,6 +56,7 @@ def build_round_parts(
     ),
     computes_statistics=ingredients.computes_statistics,
     guides=guides or {},
+    num_clients=ingredients.num_clients,
   )
 
 
@@ -103,17 +104,17 @@ def build_local_training(
   method: method_lib.Method,
   ingredients: system.Ingredients,
   optimizer: tff.learning.optimizers.Optimizer,
-  epochs: training_settings.ClientEpochs,
+  epochs: training_settings.ClientEpochs | None,
 ) -> client_work_lib.LocalTrainingFn:
-  """Builds the local training of a client."""
+  """Builds the local training of a client; without `epochs` no step."""
   training = client_update.Training(
     model=ingredients.classifier,
     weak_augmentation=ingredients.weak_augmentation,
     strong_augmentation=ingredients.strong_augmentation,
     optimizer=optimizer,
-    num_epochs=epochs.client_epochs,
-    batch_size=epochs.client_batch_size,
-    jit_compile=ingredients.jit_compile,
+    num_epochs=epochs.client_epochs if epochs else 0,
+    batch_size=epochs.client_batch_size if epochs else 1,
+    jit_compile=ingredients.jit_compile and epochs is not None,
   )
   if not all(
     type(part).__module__.startswith(_PACKAGE)

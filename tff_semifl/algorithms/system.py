@@ -73,6 +73,7 @@ class Ingredients:
   # Features per image from which client priors label; None for pixels.
   num_features: int | None = None
   jit_compile: bool = False  # Whether XLA compiles clients' training loops.
+  num_clients: int | None = None  # The number of all clients, for methods.
 
 
 class Trained(NamedTuple):

@@ -287,6 +287,9 @@ class ServerTraining(ServerEpochs, PretrainedBatches):
   )
 
 
+NO_SERVER_STEP = ServerTraining(server_epochs=0.0, server_batch_size=1)
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientMomentum(settings.Settings):
   """The momentum of clients and of their mean."""

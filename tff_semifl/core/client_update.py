@@ -42,7 +42,7 @@ class Training:
     weak_augmentation: For labeling and training.
     strong_augmentation: For training.
     num_epochs: Epochs in each round (E in SemiFL's paper); below 1 a fraction
-      of the batches of one epoch.
+      of the batches of one epoch; 0 without local training.
     jit_compile: Whether XLA compiles the steps of a round.
   """
 
@@ -70,6 +70,7 @@ def build_local_training(
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
+    memory: Any = (),
   ) -> client_work.LocalTraining:
     messages = context.guidance or {}
     data = method.select_data(data, messages.get(method_lib.OWN))
@@ -79,6 +80,7 @@ def build_local_training(
       method=method,
       received=weights,
       node=federated_process.Node(context, data['client_id']),
+      memory=memory,
     )
     number = tf.shape(data['image'])[0]
     labels = data.get('label')
@@ -122,7 +124,15 @@ def _train(
   else:
     result = take_steps(rows_lib.Rows(images))
   state, given_in_steps = result.state
-  report = _report(method, context, state)
+  trained = labeler.received._replace(trainable=result.trainable)
+  if not training.num_epochs:
+    result = result._replace(trainable=())
+  memory = method.after_round(context, state, trained)
+  method_lib.check_like(method.after_round, labeler.memory, memory)
+  memory = tf.nest.pack_sequence_as(labeler.memory, tf.nest.flatten(memory))
+  report = _report(
+    method, dataclasses.replace(context, new_memory=memory), state
+  )
   is_pseudo = labeler.find_pseudo(images)
   if method.labels_are_true:
     local = client_work.LocalTraining(
@@ -144,7 +154,7 @@ def _train(
     )
   if is_pseudo is not True:
     local = local.without_true_labels()
-  return local._replace(report=report)
+  return local._replace(report=report, memory=memory)
 
 
 def _measure_confidences(

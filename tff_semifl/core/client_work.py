@@ -30,12 +30,14 @@ class LocalTraining(NamedTuple):
   """The outcome of a client's local training.
 
   Attributes:
-    training: The outcome of the training loop.
+    training: The outcome of the training loop; without local training its
+      `trainable` is (), and the client sends no update.
     weight: The weight of the update in the mean, float32; 0 for no update.
     num_labeled: The number of pseudo-labels made; 0 for a client with labels.
     num_confident: The number of pseudo-labels used for training.
     measurements: More measurements by name, to be summed over clients.
     report: Values for the guides, by name, to be summed over clients; or ().
+    memory: The client's new memory of the method; () without one.
     given_labels: The pseudo-labels, or None for a client with labels.
   """
 
@@ -45,6 +47,7 @@ class LocalTraining(NamedTuple):
   num_confident: tf.Tensor | float = 0.0
   measurements: Mapping[str, Ratio | tf.Tensor] = collections.OrderedDict()
   report: Any = ()
+  memory: Any = ()
   given_labels: pseudo_labels.GivenLabels | pseudo_labels.LabelBuffer | None = (
     None
   )
@@ -87,8 +90,29 @@ def labeled_in_steps(
   )
 
 
-# (weights, `RoundContext`, {'client_id', 'image'}, optimizer state) -> result.
+# (weights, `RoundContext`, {'client_id', 'image'}, optimizer state, and the
+# memory of the method if there is one) -> result.
 LocalTrainingFn = Callable[..., LocalTraining]
+
+
+class Memory(NamedTuple):
+  """What a client keeps from round to round; () for what it does not keep."""
+
+  optimizer_state: Any
+  of_method: Any = ()
+
+
+class Kept(NamedTuple):
+  """What is kept: the optimizer state or not, and the memory of a method.
+
+  `initialize` is model -> the method's memory before a client's first round.
+  """
+
+  optimizer_state: bool = False
+  initialize: Callable[[functional.ImageClassifier], Any] | None = None
+
+
+_NOTHING = Kept()
 
 
 class ClientResult(NamedTuple):
@@ -138,7 +162,7 @@ def build_client_work(
   *,
   data_type: tff.SequenceType | None = None,
   optimizer: tff.learning.optimizers.Optimizer,
-  keep_optimizer_state: bool = False,
+  kept: Kept = _NOTHING,
   max_update_norm_ratio: float,
   measure_weight_diversity: bool = True,
   return_given_labels: bool = False,
@@ -148,14 +172,15 @@ def build_client_work(
   The update is the received weights minus the trained weights. `train_fn`
   returns its weight, 0 for a client without an update. A client is rejected if
   its update is too long, or if the norm of its update or of its weight, loss,
-  report and measurements is not finite in float32. Then the update is zero with
-  weight 0, and all sums leave out the client's report and measurements.
+  report, measurements and memory of the method is not finite in float32. Then
+  the update is zero with weight 0, all sums leave out the client's report and
+  measurements, and its memory stays.
 
   Args:
     data_type: By default `pipelines.client_type`.
     optimizer: The optimizer of `train_fn`; rounds set its learning rate.
-    keep_optimizer_state: Whether clients keep the optimizer state as a memory
-      from round to round, as in the code of SemiFL's authors.
+    kept: What clients keep as their memory, a `Memory` or one of its parts. The
+      optimizer state is kept in the code of SemiFL's authors.
     max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
       of the received weights, or of 1 if that is larger; infinity for no limit.
     measure_weight_diversity: Whether to measure how much updates differ, by
@@ -171,17 +196,34 @@ def build_client_work(
       optimizer, classifier.initial_weights.trainable
     )
 
-  def update_client(received: Any, dataset: tf.data.Dataset, memory: Any):
+  def pack(memory: Memory) -> Any:
+    if not kept.initialize:
+      return memory.optimizer_state if kept.optimizer_state else ()
+    return memory if kept.optimizer_state else memory.of_method
+
+  def unpack(packed: Any) -> Memory:
+    if not kept.optimizer_state:
+      return Memory(initialize_optimizer(), packed)
+    return Memory(*packed) if kept.initialize else Memory(packed)
+
+  def initialize_memory() -> Any:
+    of_method = kept.initialize(classifier) if kept.initialize else ()
+    return pack(Memory(initialize_optimizer(), of_method))
+
+  def update_client(received: Any, dataset: tf.data.Dataset, packed: Any):
     weights, context = received
+    memory = unpack(packed)
     local = train_fn(
       weights,
       context,
       pipelines.concatenate_chunks(dataset),
       optimizer.set_hparams(
-        memory, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
+        memory.optimizer_state,
+        {optimizers.LEARNING_RATE_KEY: context.learning_rate},
       ),
+      *([memory.of_method] if kept.initialize else ()),
     )
-    return report(
+    result, sums = report(
       weights,
       memory,
       local,
@@ -189,28 +231,28 @@ def build_client_work(
       kernel_index=kernel_index,
       return_given_labels=return_given_labels,
     )
+    return result._replace(memory=pack(result.memory)), sums
 
   def update_client_afresh(received: Any, dataset: tf.data.Dataset):
-    result, sums = update_client(received, dataset, initialize_optimizer())
-    return result._replace(memory=()), sums
+    return update_client(received, dataset, ())
 
   return ClientWork(
-    update=update_client if keep_optimizer_state else update_client_afresh,
+    update=update_client if any(kept) else update_client_afresh,
     data_type=data_type or pipelines.client_type(classifier.image_shape),
-    initialize_memory=initialize_optimizer if keep_optimizer_state else None,
+    initialize_memory=initialize_memory if any(kept) else None,
   )
 
 
 def report(
   weights: functional.ModelWeights,
-  optimizer_state: Any,
+  memory: Memory,
   local: LocalTraining,
   *,
   max_update_norm_ratio: float,
   kernel_index: int | None = None,
   return_given_labels: bool = False,
 ) -> tuple[ClientResult, ClientSums]:
-  """A client's result, with the optimizer state as memory, and its sums.
+  """A client's result, with a `Memory`, and its sums.
 
   Arguments are as in `build_client_work`; with a `kernel_index` of None the
   diversity of updates is not measured. A rejected client has a zero update of
@@ -218,7 +260,7 @@ def report(
   but `num_rejected`.
   """
   training = local.training
-  update = tf.nest.map_structure(
+  update = training.trainable and tf.nest.map_structure(
     tf.subtract, tuple(weights.trainable), tuple(training.trainable)
   )
   length = tf.linalg.global_norm(update)
@@ -228,9 +270,8 @@ def report(
   # `<=`, because an infinite bound allows all finite lengths.
   is_sound = tf.math.is_finite(length) & (length <= bound)
   is_sound &= local.weight >= 0.0
-  is_sound &= aggregators.has_finite_norm(
-    (training.sums.loss, local.weight, local.report, local.measurements)
-  )
+  results = local.weight, local.report, local.measurements, local.memory
+  is_sound &= aggregators.has_finite_norm((training.sums.loss, results))
   counts = is_sound & (local.weight > 0.0)
   # Not a product, because zero times infinity is NaN.
   update = tuple(_zero_unless(counts, array) for array in update)
@@ -264,8 +305,8 @@ def report(
     # The state is unchanged if the client did not train.
     memory=tf.nest.map_structure(
       lambda new, old: tf.where(is_sound, new, old),
-      training.optimizer_state,
-      optimizer_state,
+      Memory(training.optimizer_state, local.memory),
+      memory,
     ),
     given_labels=given_labels,
     report=tf.nest.map_structure(

@@ -45,10 +45,11 @@ class RoundState(NamedTuple):
 
 
 class Trained(NamedTuple):
-  """The clients' results (`ClientResult`), and their summed measurements."""
+  """The clients' results (`ClientResult`), and sums; None without guides."""
 
   result: tff.Value
   measurements: tff.Value
+  reports: tff.Value | None
 
 
 class Mean(NamedTuple):
@@ -88,6 +89,7 @@ class Parts:
     computes_statistics: Whether rounds end with statistics of the server's
       images, in models with static batch normalization.
     guides: Objects with a state at the server and messages to clients, by name.
+    num_clients: The number of all clients, if known.
   """
 
   classifier: functional.ImageClassifier
@@ -99,6 +101,7 @@ class Parts:
   finalizer: tff.learning.templates.FinalizerProcess | Any = None
   computes_statistics: bool = False
   guides: method.Guides = dataclasses.field(default_factory=dict)
+  num_clients: int | None = None
 
   def begin(self, state: tff.Value) -> tff.Value:
     """The `RoundContext` of the round, without guidance."""
@@ -137,7 +140,9 @@ class Parts:
       arguments.append(memories)
     result, sums = run(self.client_work.update, *arguments)
     return Trained(
-      result, run(client_work_lib.summarize, tff.federated_sum(sums))
+      result,
+      run(client_work_lib.summarize, tff.federated_sum(sums)),
+      tff.federated_sum(result.report) if self.guides else None,
     )
 
   def mean(self, state: tff.Value, trained: Trained) -> Mean:
@@ -163,6 +168,25 @@ class Parts:
       is_used=is_used,
       num_contributing=number,
     )
+
+  def update(
+    self,
+    state: tff.Value,
+    context: tff.Value,
+    trained: Trained,
+    weights: tff.Value,
+    server_data: tff.Value,
+  ) -> tff.Value:
+    """The weights that guides compute from averaged weights and reports."""
+    if not any(method.overrides(g, 'update') for g in self.guides.values()):
+      return weights
+
+    def update(kept, context, weights, reports, data):
+      server = self._server(context, weights, data)
+      return method.update_weights(self.guides, kept, reports, server)
+
+    arguments = state.guidance, context, weights, trained.reports, server_data
+    return run(update, *arguments)
 
   def server(
     self,
@@ -211,7 +235,7 @@ class Parts:
         state.guidance,
         context,
         changes['global_model_weights'],
-        tff.federated_sum(trained.result.report),
+        trained.reports,
       )
     return federated_process.RoundOutput(
       state=replace(state, RoundState, **changes),
@@ -267,6 +291,7 @@ class Parts:
       seed=context.seed,
       round_num=context.round_num,
       weights=weights,
+      num_clients=self.num_clients,
       data=data,
     )
 

@@ -162,7 +162,7 @@ def bind_server_data(
   if process.initialize_memory is not None:
     raise TypeError(
       'a LearningProcess has no memories of clients; build the process with'
-      ' keep_client_momentum=False'
+      ' keep_client_momentum=False, of a method without init_memory'
     )
   state_type, _, client_data_type = process.next.type_signature.parameter
   weights_type = state_type.member.global_model_weights

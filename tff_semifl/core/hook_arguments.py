@@ -27,16 +27,18 @@ class Server:
 
   Attributes:
     seed: int32 scalar, the run's seed.
-    weights: The global model: in `tell` before the round, in `guidance` after
-      the round.
-    data: In `tell` the labeled images, chunks with `image`, uint8 [images,
-      height, width, channels], and `label`, int32 [images]; else None.
+    weights: The global model: in `tell` before the round, in `update` after
+      the clients' updates were averaged, in `guidance` after the round.
+    num_clients: The number of all clients; None if `Ingredients` has none.
+    data: In `tell` and `update` the labeled images, chunks with `image`, uint8
+      [images, height, width, channels], and `label`, int32 [images]; else None.
   """
 
   model: functional.ImageClassifier
   seed: tf.Tensor
   round_num: tf.Tensor
   weights: functional.ModelWeights
+  num_clients: int | None = None
   data: tf.data.Dataset | Any = None
 
 
@@ -60,6 +62,9 @@ class ClientContext:
       labeled once a round; else None.
     num_trained_on: int32 scalar, the number of selected images, where there are
       `labels`; else None.
+    memory: What the client kept in its last round; () without a memory.
+    new_memory: In `report` the result of `after_round`; else ().
+    learning_rate: float32 scalar, the learning rate of the round.
   """
 
   images: tf.Tensor
@@ -73,6 +78,9 @@ class ClientContext:
   true_labels: tf.Tensor | Any = None
   labels: pseudo_labels.PseudoLabels | Any = None
   num_trained_on: tf.Tensor | Any = None
+  memory: Any = ()
+  new_memory: Any = ()
+  learning_rate: tf.Tensor | Any = None
 
   def by(self, weights: functional.ModelWeights) -> 'ClientContext':
     """Replaces the weights for labeling, for example by a teacher's weights."""

@@ -64,6 +64,7 @@ class Labeler:
   method: method_lib.Method
   received: functional.ModelWeights
   node: federated_process.Node
+  memory: Any = ()
 
   def context(self, rows: rows_lib.Rows) -> hook_arguments.ClientContext:
     """The `ClientContext` for labeling all images, weakly augmented."""
@@ -92,6 +93,8 @@ class Labeler:
       ),
       features_fn=infer_features,
       true_labels=rows.examples.true_label,
+      memory=self.memory,
+      learning_rate=self.node.context.learning_rate,
     )
 
   def context_of_batch(

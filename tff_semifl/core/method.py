@@ -6,15 +6,15 @@
 In a round
 
     the server  calls `tell` and sends the result with the weights;
-    a client    calls `init_state`, `label`, `weigh` and `report`, and in each
-                step `loss` and `after_step`;
-    the server  calls `guidance` with the sum of all clients' reports.
+    a client    calls `init_state` and `label`, in each step `loss` and
+                `after_step`, and then `after_round`, `weigh` and `report`;
+    the server  calls `update` and `guidance` with the sum of all reports.
 
 Hooks are plain TensorFlow, traced once.
 """
 
-import abc
 from collections.abc import Callable, Mapping
+import dataclasses
 from typing import Any, ClassVar, Literal
 
 import tensorflow as tf
@@ -23,6 +23,7 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import pseudo_labels
 from tff_semifl.models import functional
 
 # The name of the method itself among its guides; parts have their own names.
@@ -49,6 +50,17 @@ class Guiding:
     del server
     return kept
 
+  def update(
+    self, kept: Any, sums: Any, server: hook_arguments.Server
+  ) -> functional.ModelWeights:
+    """The global model after averaging; arguments are those of `guidance`.
+
+    `server` has the average of the clients' models, by default the result,
+    which the server may then train, and the labeled images.
+    """
+    del kept, sums
+    return server.weights
+
   def guidance(
     self, kept: Any, sums: Any, server: hook_arguments.Server
   ) -> Any:
@@ -66,17 +78,14 @@ Guides = Mapping[str, Guiding]
 
 
 def find_guides(everything: Guides) -> Guides:
-  """The guides that have a message to clients, by name.
+  """The guides with a message to clients, or that compute weights, by name.
 
   Raises a TypeError if a class overrides a guidance hook that is never called.
   """
   guides = {}
   for name, each in everything.items():
     kind = type(each)
-    if (
-      kind.init_guidance is not Guiding.init_guidance
-      or kind.tell is not Guiding.tell
-    ):
+    if any(overrides(each, h) for h in ('init_guidance', 'tell', 'update')):
       guides[name] = each
       continue
     for hook in ('guidance', 'report'):
@@ -85,9 +94,15 @@ def find_guides(everything: Guides) -> Guides:
         raise TypeError(
           f'{kind.__qualname__}: {hook} has no effect without'
           ' init_guidance, which must return what the server keeps before'
-          ' round 0'
+          ' round 0, or update'
         )
   return guides
+
+
+def overrides(guide: Guiding, hook: str) -> bool:
+  """Whether a guide has a hook of its own, in place of the default."""
+  default = Method if isinstance(guide, Method) else Guiding
+  return getattr(type(guide), hook) is not getattr(default, hook)
 
 
 def tell(
@@ -114,19 +129,40 @@ def update(
 
   In round 0 the model is untrained, and all sums are 0.
   """
-  reports = tf.nest.map_structure(
-    lambda each: tf.where(server.round_num > 0, each, tf.zeros_like(each)),
-    reports,
-  )
+  sums = _sums_by_name(reports, server)
   new = {}
   for name, each in guides.items():
-    # Guides without a report have no entry.
-    new[name] = each.guidance(kept[name], dict(reports).get(name, ()), server)
+    new[name] = each.guidance(kept[name], sums.get(name, ()), server)
     check_like(each.guidance, kept[name], new[name])
   return new
 
 
-class Method(Guiding, settings.Settings, abc.ABC):
+def update_weights(
+  guides: Guides,
+  kept: Mapping[str, Any],
+  reports: Mapping[str, Any],
+  server: hook_arguments.Server,
+) -> functional.ModelWeights:
+  """The global model after all guides' `update`; arguments as in `update`."""
+  sums = _sums_by_name(reports, server)
+  for name, each in guides.items():
+    new = each.update(kept[name], sums.get(name, ()), server)
+    check_like(each.update, server.weights, new)
+    server = dataclasses.replace(server, weights=new)
+  return server.weights
+
+
+def _sums_by_name(
+  reports: Mapping[str, Any], server: hook_arguments.Server
+) -> dict[str, Any]:
+  """The sums of reports, 0 in round 0; no entry for guides without a report."""
+  return tf.nest.map_structure(
+    lambda each: tf.where(server.round_num > 0, each, tf.zeros_like(each)),
+    dict(reports),
+  )
+
+
+class Method(Guiding, settings.Settings):
   """Base of client methods, dataclasses whose fields are settings.
 
   Attributes:
@@ -142,26 +178,35 @@ class Method(Guiding, settings.Settings, abc.ABC):
   clients_have_labels: ClassVar[bool] = False
   labels_are_true: ClassVar[bool] = False
 
+  def init_memory(self, model: functional.ImageClassifier) -> Any:
+    """A client's memory before its first round, any structure of tensors."""
+    del model
+    return ()
+
   def init_state(self, client: hook_arguments.ClientContext) -> Any:
     """The client's state before its first step, any structure."""
     del client
     return ()
 
-  @abc.abstractmethod
   def label(
     self, client: hook_arguments.ClientContext, state: Any
   ) -> tuple[Any, tf.Tensor]:
     """Labels images, and selects the images to train on.
+
+    By default the pseudo-labels of all images.
 
     Returns:
       Labels: `PseudoLabels`, int32 [images], or probabilities, float32 [images,
       classes]. Selection: bool [images], or float32 [images], the weights of
       images in the loss, at least 0; images of weight 0 are left out.
     """
+    del state
+    labels = pseudo_labels.from_logits(client.logits())
+    return labels, tf.ones_like(labels.labels, tf.bool)
 
-  @abc.abstractmethod
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
-    """The loss of a batch, a float32 scalar."""
+    """The loss of a batch, a float32 scalar; `FromSums` has none."""
+    raise TypeError(f'{type(self).__qualname__}: loss is missing')
 
   def after_step(self, state: Any, weights: functional.ModelWeights) -> Any:
     """The client's state after a step; by default unchanged.
@@ -170,6 +215,20 @@ class Method(Guiding, settings.Settings, abc.ABC):
     """
     del weights
     return state
+
+  def after_round(
+    self,
+    client: hook_arguments.ClientContext,
+    state: Any,
+    weights: functional.ModelWeights,
+  ) -> Any:
+    """The client's memory after local training; by default unchanged.
+
+    `state` comes from the last step; `weights` are the trained weights. A
+    client that drops out or is rejected keeps its old memory.
+    """
+    del state, weights
+    return client.memory
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
     """The weight of the client's update in the mean, a float32 scalar >= 0.
@@ -211,7 +270,17 @@ class Method(Guiding, settings.Settings, abc.ABC):
   @property
   def weighs_clients(self) -> bool:
     """Whether clients that train may have different weights."""
-    return type(self).weigh is not Method.weigh
+    return overrides(self, 'weigh')
+
+  @property
+  def keeps_memory(self) -> bool:
+    """Whether clients keep a memory from round to round."""
+    if overrides(self, 'after_round') and not overrides(self, 'init_memory'):
+      raise TypeError(
+        f'{type(self).__qualname__}: after_round has no effect without'
+        " init_memory, which must return a client's memory before its rounds"
+      )
+    return overrides(self, 'init_memory')
 
   @property
   def guides(self) -> Guides:

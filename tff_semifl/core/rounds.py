@@ -22,30 +22,33 @@ def semifl_round(
   """Algorithm 1 of SemiFL: clients train, then the server fine-tunes the mean.
 
   In round 0, and if no client has an update, the server trains the global
-  model, and the states of aggregator and finalizer do not change.
+  model, and the states of aggregator and finalizer do not change. Without an
+  aggregator there is no mean, and guides may compute the model.
   """
   context = p.begin(state)
   received = p.send(state, context, server_data)
   trained = p.clients(received, client_data, memories)
-  mean = p.mean(state, trained)
-  finalized = p.finalizer.next(
-    state.finalizer, state.global_model_weights, mean.update
-  )
-  finalizer, weights = composition.choose(
-    mean.is_used,
-    (finalized.state, finalized.result),
-    (state.finalizer, state.global_model_weights),
-  )
+  changes, weights = {}, state.global_model_weights
+  measured = tff.federated_value((), tff.SERVER)
+  if p.aggregator is not None:
+    mean = p.mean(state, trained)
+    finalized = p.finalizer.next(state.finalizer, weights, mean.update)
+    changes['finalizer'], weights = composition.choose(
+      mean.is_used,
+      (finalized.state, finalized.result),
+      (state.finalizer, weights),
+    )
+    changes['aggregator'], measured = mean.state, mean.measurements
+  weights = p.update(state, context, trained, weights, server_data)
   tuned = p.server(state, weights, context, server_data)
   return p.finish(
     state,
     context,
     trained,
-    {'server': tuned.measurements, 'aggregator': mean.measurements},
+    {'server': tuned.measurements, 'aggregator': measured},
     global_model_weights=p.with_statistics(tuned.weights, server_data),
-    aggregator=mean.state,
-    finalizer=finalizer,
     server_work=tuned.state,
+    **changes,
   )
 
 
@@ -102,12 +105,13 @@ def parallel_round(
     mean.update,
   )
   finalized = p.finalizer.next(state.finalizer, base, update)
+  weights = p.update(state, context, trained, finalized.result, server_data)
   return p.finish(
     state,
     context,
     trained,
     {'server': tuned.measurements, 'aggregator': mean.measurements},
-    global_model_weights=p.with_statistics(finalized.result, server_data),
+    global_model_weights=p.with_statistics(weights, server_data),
     aggregator=mean.state,
     finalizer=finalized.state,
     server_work=tuned.state,

@@ -105,6 +105,8 @@ class TrainingLoop:
     """Trains; without epochs or examples all arguments stay unchanged."""
     sums = TrainingSums(*[tf.zeros([], tf.float32)] * 4)
     start = TrainingResult(tuple(trainable), optimizer_state, sums, state)
+    if not self.num_epochs:
+      return start
     _, result = tf.while_loop(
       lambda epoch, _: epoch < math.ceil(self.num_epochs),
       lambda epoch, result: (epoch + 1, self._run_epoch(epoch, result)),

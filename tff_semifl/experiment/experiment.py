@@ -144,6 +144,7 @@ def create_experiment(
       privacy_key=key,
       returns_given_labels=measures_pseudo_labels,
       num_features=features and features.labeled.shape[1],
+      num_clients=clients.num_clients,
     )
     statistics = settings.statistics and settings.statistics.create_pass(
       system, classifier, data, clients, settings.server_batch_size

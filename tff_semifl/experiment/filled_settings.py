@@ -171,5 +171,7 @@ def _check_privacy(
       'epsilon is not computed for clients whose momentum depends on earlier'
       ' rounds; leave keep_client_momentum out'
     )
+  elif method is not None and method.keeps_memory:
+    reason = 'epsilon is not computed for clients with a memory; choose another'
   if reason is not None:
     raise settings.SettingError('aggregator', 'differential_privacy', reason)

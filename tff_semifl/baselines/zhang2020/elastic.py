@@ -86,11 +86,7 @@ class _Elastic(zhang2020.ManyShortRounds):
         ),
         # The server has no images and takes no step.
         server_work=round_parts.build_server_work(
-          ingredients,
-          optimizer,
-          training_settings.ServerTraining(
-            server_epochs=0.0, server_batch_size=1
-          ),
+          ingredients, optimizer, training_settings.NO_SERVER_STEP
         ),
       ),
       rounds.semifl_round,
@@ -175,7 +171,7 @@ def build_elastic_work(
     )
     result, sums = client_work.report(
       own,
-      memory.optimizer_state,
+      client_work.Memory(memory.optimizer_state),
       local,
       max_update_norm_ratio=max_update_norm_ratio,
       kernel_index=kernel_index,
@@ -187,7 +183,7 @@ def build_elastic_work(
     ):
       update.append(tf.where(counts, z - x, tf.zeros_like(x)))
       pulled.append(tf.where(counts, (1.0 - pull) * x + pull * z, old))
-    memory = ElasticMemory(tuple(pulled), result.memory)
+    memory = ElasticMemory(tuple(pulled), result.memory.optimizer_state)
     return result._replace(update=tuple(update), memory=memory), sums
 
   return client_work.ClientWork(

@@ -179,7 +179,7 @@ class _GroupAveraging(ManyShortRounds):
       if self.clients_have_labels
       else None,
       optimizer=steps.optimizer,
-      keep_optimizer_state=True,
+      kept=client_work.Kept(optimizer_state=True),
       max_update_norm_ratio=self.rejection.max_update_norm_ratio,
       return_given_labels=ingredients.returns_given_labels,
     )
