@@ -30,8 +30,7 @@ class LocalTraining(NamedTuple):
   """The outcome of a client's local training.
 
   Attributes:
-    training: The outcome of the training loop; without local training its
-      `trainable` is (), and the client sends no update.
+    training: The outcome of the training loop; `trainable` is () for no update.
     weight: The weight of the update in the mean, float32; 0 for no update.
     num_labeled: The number of pseudo-labels made; 0 for a client with labels.
     num_confident: The number of pseudo-labels used for training.
@@ -103,16 +102,10 @@ class Memory(NamedTuple):
 
 
 class Kept(NamedTuple):
-  """What is kept: the optimizer state or not, and the memory of a method.
-
-  `initialize` is model -> the method's memory before a client's first round.
-  """
+  """Whether the optimizer state is kept; model -> a method's first memory."""
 
   optimizer_state: bool = False
   initialize: Callable[[functional.ImageClassifier], Any] | None = None
-
-
-_NOTHING = Kept()
 
 
 class ClientResult(NamedTuple):
@@ -162,7 +155,7 @@ def build_client_work(
   *,
   data_type: tff.SequenceType | None = None,
   optimizer: tff.learning.optimizers.Optimizer,
-  kept: Kept = _NOTHING,
+  kept: Kept | None = None,
   max_update_norm_ratio: float,
   measure_weight_diversity: bool = True,
   return_given_labels: bool = False,
@@ -179,15 +172,15 @@ def build_client_work(
   Args:
     data_type: By default `pipelines.client_type`.
     optimizer: The optimizer of `train_fn`; rounds set its learning rate.
-    kept: What clients keep as their memory, a `Memory` or one of its parts. The
-      optimizer state is kept in the code of SemiFL's authors.
+    kept: What clients keep as their memory, a `Memory` or one of its parts; by
+      default nothing. SemiFL's authors keep the optimizer state in their code.
     max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
       of the received weights, or of 1 if that is larger; infinity for no limit.
     measure_weight_diversity: Whether to measure how much updates differ, by
       sums that the aggregator does not protect.
     return_given_labels: Whether results have `GivenLabels`.
   """
-  kernel_index = None
+  kernel_index, kept = None, kept or Kept()
   if measure_weight_diversity:
     kernel_index = find_classifier_kernel(classifier)
 
