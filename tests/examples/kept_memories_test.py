@@ -9,6 +9,7 @@ from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from examples import em_prototypes
@@ -114,6 +115,7 @@ class MemoryTest(simulation_test_case.SimulationTestCase):
       self._assert_equal(output.state.guidance['method'], c)
       self._assert_equal(_flat(output.memories), _flat(own[k] for k in cohort))
 
+  @pytest.mark.slow
   def test_fed_dyn_equals_numpy(self):
     problem = linear_problem.LinearProblem()
     h, own = _zeros(), [_zeros() for _ in range(_NUM_CLIENTS)]
@@ -145,6 +147,7 @@ class MemoryTest(simulation_test_case.SimulationTestCase):
 
 
 class ResumptionTest(training_test_case.TrainingTestCase):
+  @pytest.mark.slow
   def test_resumed_run_equals_one_that_ran_through(self):
     process = _build(scaffold.SCAFFOLD, keep_client_momentum=True)
 
