@@ -20,8 +20,10 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
+from tests.core import small_updates
 from tests.experiment import linear_program
 from tests.experiment import training_test_case
+from tff_semifl import runtime
 from tff_semifl import settings
 
 # Client 2 takes part in both rounds with clients.
@@ -29,11 +31,13 @@ _COHORTS = ([], [2, 0], [1, 2])
 _NUM_CLIENTS = 3
 
 
-def _build(system, **changes):
+def _build(system, *, jit_compile=False, **changes):
   system = settings.change_present(system, linear_problem.SETTINGS)
   return settings.change(system, changes).build(
     small_systems.create_ingredients(
-      seed=linear_problem.SEED, num_clients=_NUM_CLIENTS
+      seed=linear_problem.SEED,
+      num_clients=_NUM_CLIENTS,
+      jit_compile=jit_compile,
     )
   )
 
@@ -144,6 +148,32 @@ class MemoryTest(simulation_test_case.SimulationTestCase):
         federation.sgd.weights = [*(_array(federation.sgd.weights) - h / 0.5)]
       self._assert_equal(output.state.guidance['method'], h)
       self._assert_equal(_flat(output.memories), _flat(own[k] for k in cohort))
+
+  @pytest.mark.slow
+  def test_numbers_are_the_same_in_native_runtime_and_with_padding(self):
+    problem = linear_problem.LinearProblem()
+
+    def train(process):
+      state = process.initialize()._replace(round_num=1)
+      memories = [process.initialize_memory()] * 2
+      for _ in range(2):
+        output = process.next(
+          state, problem.server_data, problem.client_data([1, 2]), memories
+        )
+        state, memories = output.state, output.memories
+      return output
+
+    process = _build(scaffold.SCAFFOLD, keep_client_momentum=True)
+    expected = train(process)
+    with runtime.native_context():
+      native = train(process)
+    with small_updates.without_xla():
+      padded = train(
+        _build(scaffold.SCAFFOLD, keep_client_momentum=True, jit_compile=True)
+      )
+    self.assertGreater(np.abs(expected.memories[1].of_method[0]).max(), 1e-3)
+    for found in (native, padded):
+      self._assert_equal(*map(tf.nest.flatten, (found, expected)))
 
 
 class ResumptionTest(training_test_case.TrainingTestCase):
