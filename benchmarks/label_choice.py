@@ -26,8 +26,8 @@ import tensorflow as tf
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.data import image_choice
 from tff_semifl.data import label_check
-from tff_semifl.metrics import intervals
 from tff_semifl.plots import figures
+from tff_semifl.results import summary
 
 _DATA = flags.DEFINE_string('data', 'digits', 'digits, or a file .npz.')
 _OUTPUT_DIR = flags.DEFINE_string('output_dir', 'results/labels', 'Folder.')
@@ -164,7 +164,7 @@ def summarize_accuracy(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
         [by_seed[how, number, seed] for seed in seeds] for how in (base, other)
       )
       gains = np.subtract(after, before).tolist()
-      low, high = intervals.of_mean(gains)
+      low, high = summary.of_mean(gains)
       yield (
         f'| {number} | {other} | {np.mean(before):.1f} | {np.mean(after):.1f} |'
         f' {np.mean(gains):+.1f} ({low:+.1f} to {high:+.1f}) |'
@@ -215,7 +215,7 @@ def _draw(folder: pathlib.Path) -> figure.Figure:
         ]
         for number in _NUMBERS
       ]
-      low, high = zip(*map(intervals.of_mean, values), strict=True)
+      low, high = zip(*map(summary.of_mean, values), strict=True)
       means = np.mean(values, axis=1)
       errors = (means - low, high - means)
       axes.errorbar(_NUMBERS, means, errors, label=how, capsize=2, marker='.')

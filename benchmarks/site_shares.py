@@ -37,8 +37,8 @@ import tff_semifl as sfl
 from tff_semifl import settings
 from tff_semifl.experiment import partitions
 from tff_semifl.experiment import site_shares
-from tff_semifl.export import exported_model
-from tff_semifl.label_shift import adaptation
+from tff_semifl.export import tflite
+from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import metric
 
@@ -81,11 +81,11 @@ class _Model:
   """The logarithms of an exported model's probabilities."""
 
   def __init__(self, path: pathlib.Path):
-    self._model = exported_model.load(path)
+    self._model = tflite.load(path)
     self.prior = self._model.prior
     num_classes = len(self._model.class_names)
     self._estimate = tf.function(
-      lambda logits: adaptation.estimate_site_shares(logits, self.prior),
+      lambda logits: share_prior.estimate_site_shares(logits, self.prior),
       input_signature=[tf.TensorSpec([None, num_classes])],
     )
 
@@ -95,12 +95,12 @@ class _Model:
       self._model.predict(np.asarray(images[start : start + 500]))
       for start in range(0, len(images), 500)
     ]
-    return adaptation.to_logits(np.concatenate(batches)).numpy()
+    return share_prior.to_logits(np.concatenate(batches)).numpy()
 
   def adapt(self, own: np.ndarray, logits: np.ndarray) -> np.ndarray:
     """Logits under the class shares that are estimated from `own`."""
     found = self._estimate(tf.constant(own))
-    return adaptation.adapt_logits(logits, found.shares, self.prior).numpy()
+    return share_prior.adapt_logits(logits, found.shares, self.prior).numpy()
 
 
 def _measure_clients(model: _Model, data) -> list[float]:

@@ -22,7 +22,6 @@ import numpy as np
 from sklearn import linear_model
 import tensorflow as tf
 
-from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'Seeds.')
@@ -92,8 +91,8 @@ def measure(
     for shares in draw_shares(site, num_classes, rng):
       own, _ = draw_site(shares, number)
       logits, labels = draw_site(shares, _NUM_TESTED)
-      found = adaptation.estimate_site_shares(tf.constant(own), prior)
-      adapted = adaptation.adapt_logits(logits, found.shares, prior).numpy()
+      found = share_prior.estimate_site_shares(tf.constant(own), prior)
+      adapted = share_prior.adapt_logits(logits, found.shares, prior).numpy()
       right.append(
         [np.mean(x.argmax(axis=1) == labels) for x in (logits, adapted)]
       )

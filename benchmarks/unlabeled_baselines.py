@@ -36,7 +36,6 @@ from tff_semifl.algorithms.client_priors import components
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.experiment import federated_data
-from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 
 OURS = 'client_priors'
@@ -170,8 +169,8 @@ def measure_ours(data: str, partition: str, seed: int) -> list[float]:
 
   @tf.function(input_signature=[tf.TensorSpec([None, len(counts)])])
   def adapt(logits: tf.Tensor) -> tf.Tensor:
-    found = adaptation.estimate_site_shares(logits, prior)
-    return adaptation.adapt_logits(logits, found.shares, prior)
+    found = share_prior.estimate_site_shares(logits, prior)
+    return share_prior.adapt_logits(logits, found.shares, prior)
 
   adapted = np.concatenate([adapt(each).numpy() for each in own])
   seconds = time.perf_counter() - start

@@ -124,7 +124,6 @@ def _find_doubts(
 def _list_rows(
   labeled: labeling_inputs.FileFeatures, doubts: list[_Doubt]
 ) -> Iterator[list[object]]:
-  """Yields the rows of the table."""
   for each in doubts:
     yield [
       *(labeled.files[each.index], each.label, f'{each.probability:.4g}'),

@@ -140,7 +140,6 @@ def _choose(
 def _draw(
   images: labeling_inputs.FileFeatures, found: image_choice.Choice
 ) -> str:
-  """The page with the chosen images in order."""
   shown = ''.join(
     images.show(index, f'{number}. {images.files[index]} ({num_alike} alike)')
     for number, (index, num_alike) in enumerate(
@@ -161,7 +160,6 @@ def _copy(
   images: labeling_inputs.FileFeatures,
   found: image_choice.Choice,
 ) -> pathlib.Path:
-  """Copies the chosen images."""
   folder = pathlib.Path(chosen.copy_to) / 'to_sort'
   with (
     settings.blame('copy_to', chosen.copy_to, OSError),

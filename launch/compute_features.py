@@ -66,7 +66,6 @@ def main(chosen: ComputeFeatures) -> None:
 def _to_arrays(
   data: sources.TaskData, class_names: np.ndarray
 ) -> dict[str, np.ndarray]:
-  """The arrays of --features_file."""
   arrays = {
     'features': data.train.images,
     'labels': class_names[data.train.labels],

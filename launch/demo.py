@@ -16,6 +16,7 @@ small; --help shows these defaults:
 """
 
 from collections.abc import Mapping, Sequence
+import dataclasses
 import pathlib
 from typing import Any, NamedTuple
 
@@ -139,10 +140,30 @@ def _open_pair(command: command_lib.Command, seed: int) -> tuple[_Run, _Run]:
   """Opens the run without clients, and the run with clients."""
   command = settings.change(command, {'seed': seed})
   with_clients = command.create_experiment()
-  labels_alone = experiment_lib.without_clients(with_clients)
+  labels_alone = without_clients(with_clients)
   return (
     (labels_alone, command.open_folder(labels_alone)),
     (with_clients, command.open_folder(with_clients)),
+  )
+
+
+def without_clients(
+  experiment: experiment_lib.Experiment,
+) -> experiment_lib.Experiment:
+  """The experiment without clients, trained on the server's labels alone.
+
+  Process and server steps stay the same. The name is the default name.
+  """
+  changed = settings.change(experiment.settings, {'clients_per_round': 0})
+  return dataclasses.replace(
+    experiment,
+    settings=changed,
+    run=dataclasses.replace(
+      experiment.run, experiment_name=changed.default_name
+    ),
+    clients=experiment.clients.with_clients_per_round(0),
+    # Without clients there is no privacy to protect.
+    privacy_key=None,
   )
 
 

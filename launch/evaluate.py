@@ -172,7 +172,6 @@ def _batches_of_features(
 def _batches_of_folder(
   model: exported_model.ExportedModel, folder: str
 ) -> _Batches:
-  """Yields batches of images in class folders."""
   classes = image_listing.list_classes(folder)
   unknown = [name for name in classes if name not in model.class_names]
   if unknown:

@@ -29,6 +29,7 @@ from tff_semifl.experiment import client_results
 from tff_semifl.experiment import export_formats
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import model_results
+from tff_semifl.experiment import restored_settings
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import site_shares
 from tff_semifl.export import saved_model
@@ -103,7 +104,7 @@ def main(export: Export) -> None:
       raise ValueError('name the folder of an experiment')
     folder = pathlib.Path(export.experiment).absolute()
     hparams = saved_experiment.read_hparams(folder)
-    experiment = saved_experiment.restore(
+    experiment = restored_settings.restore(
       hparams,
       _where_data_are(export, hparams.flags),
     )
@@ -199,7 +200,6 @@ def main(export: Export) -> None:
 def _describe_result(
   folder: pathlib.Path, prior: share_prior.SharePrior | None
 ) -> list[str]:
-  """Lines for the card on the result of training."""
   lines = model_results.read_by_system(folder)
   if prior is not None:
     lines.append(site_shares.describe(prior))

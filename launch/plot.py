@@ -108,7 +108,6 @@ def _choose_panels(
 def _read(
   given: Sequence[str], names: Sequence[str] | None
 ) -> learning_curves.Experiments:
-  """Reads the metrics of experiments, by their names in the legend."""
   folders = [pathlib.Path(folder) for folder in given]
   with settings.blame('experiments', given):
     if len(set(folders)) < len(folders):

@@ -17,14 +17,22 @@ All flags of `launch.train semifl` on data apply.
 import dataclasses
 import pathlib
 
+from matplotlib import figure
 import numpy as np
+import tensorflow as tf
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.cli import commands
+from tff_semifl.cli import program
+from tff_semifl.data import skewed_partition
 from tff_semifl.data import sources
-from tff_semifl.experiment import data_figures
 from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import federated_data
+from tff_semifl.experiment import image_task
 from tff_semifl.plots import figures
+from tff_semifl.randomness import random_seeds
+
+_NUM_STRONG_VIEWS = 8
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -41,11 +49,11 @@ def main(own: ShowData, settings: experiment_settings.Data) -> None:
       raise ValueError('their images are not known here; leave the flag out')
   task = settings.create_task()
   data = settings.fill_in(task).load(task)
-  fig, skew = data_figures.draw_partition(task, data, settings.title)
+  fig, skew = draw_partition(task, data, settings.title)
   drawn = {'partition': fig}
   images = (data.labeled if len(data.labeled.labels) else data.unlabeled)[0]
   if sources.kind_of(task.image_shape) is sources.IMAGES:
-    drawn['augmentations'] = data_figures.draw_augmentations(
+    drawn['augmentations'] = draw_augmentations(
       task, np.asarray(images[:8]), seed=settings.seed.seed
     )
   num_images = len(data.unlabeled.true_labels)
@@ -68,5 +76,60 @@ def main(own: ShowData, settings: experiment_settings.Data) -> None:
       print(f'figure: {file}')
 
 
+def draw_partition(
+  task: image_task.ImageTask, data: federated_data.FederatedData, title: str
+) -> tuple[figure.Figure, str]:
+  """Plots the number of images by client and class; also returns R as text.
+
+  Images of unknown class form an additional class. If R is unknown, the text
+  says why.
+  """
+  labels, names = data.unlabeled.true_labels, [*task.class_names, 'unknown']
+  is_unknown = labels == sources.UNKNOWN_LABEL
+  labels = np.where(is_unknown, task.num_classes, labels)
+  counts = skewed_partition.count_classes(labels, data.shares, len(names))
+  skew = f'unknown, as the class of {np.sum(is_unknown)} images is'
+  if np.all(is_unknown):
+    counts, names = counts[:, -1:], names[-1:]
+  elif not np.any(is_unknown):
+    counts, names = counts[:, :-1], names[:-1]
+    # A client without images has no class fractions.
+    skew = (
+      f'{skewed_partition.measure_label_skew(counts[counts.any(axis=1)]):.3f}'
+    )
+  return figures.create_partition(
+    counts, names, f'{title}, {len(data.shares)} clients: R {skew}'
+  ), skew
+
+
+def draw_augmentations(
+  task: image_task.ImageTask, images: np.ndarray, *, seed: int
+) -> figure.Figure:
+  """Draws original, weak and strong augmentations, a row per image."""
+  first = tf.constant(images)
+  purpose = random_seeds.Purpose
+  view = random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)
+  columns = {'original': first, 'weak': task.weak_augmentation(first, view)}
+  for index in range(_NUM_STRONG_VIEWS):
+    view = random_seeds.stateless_seed(seed, purpose.STRONG_VIEW, index)
+    columns[f'strong {index + 1}'] = task.strong_augmentation(first, view)
+  # In inches; a layout engine would take seconds.
+  heading = 0.3
+  height = heading + len(first)
+  fig = figure.Figure((len(columns), height))
+  grid = fig.subplots(len(first), len(columns), squeeze=False)
+  fig.subplots_adjust(left=0, right=1, bottom=0, top=1 - heading / height)
+  for axes, (name, views) in zip(grid.T, columns.items(), strict=True):
+    axes[0].set_title(name, fontsize='small')
+    for axis, image in zip(axes, np.asarray(views), strict=True):
+      axis.imshow(np.broadcast_to(image, (*image.shape[:2], 3)))
+      axis.set_axis_off()
+  return fig
+
+
 if __name__ == '__main__':
-  commands.run_on_data(main, ShowData())
+  program.run(
+    lambda both: main(both.own, both.part),
+    commands.beside(ShowData(), commands.create_data),
+    elsewhere=commands.names_of_all_settings,
+  )

@@ -16,8 +16,8 @@ from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.zhang2020 import zhang2020
-from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
+from tff_semifl.cli import help_text
 from tff_semifl.cli import program
 from tff_semifl.experiment import system_registry
 from tff_semifl.results import markdown
@@ -106,7 +106,7 @@ def create_page() -> str:
 
 
 def _format(row: _Row) -> tuple[str, str, str]:
-  meaning = command_line.describe(row.setting)
+  meaning = help_text.describe(row.setting)
   # Escapes the delimiters of cells, and HTML.
   meaning = meaning.replace('|', r'\|').replace('<', '&lt;')
   if row.setting.values.names and not row.setting.is_choice:
@@ -118,7 +118,6 @@ def _format(row: _Row) -> tuple[str, str, str]:
 
 
 def _say_where(row: _Row) -> Iterator[str]:
-  """Yields the conditions under which the setting exists."""
   if row.owners:
     yield ' or '.join(f'`{owner}`' for owner in row.owners)
   names = _say_systems(row.defaults)

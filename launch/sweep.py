@@ -182,7 +182,6 @@ def _say(text: str) -> None:
 
 
 def _create_runs(sweep: Sweep, passed_on: Sequence[str]) -> _Runs:
-  """Creates and checks the runs of each entry."""
   seeds = sweep.seeds.read(0)
   sweep_runs.check_passed_on(passed_on)
   with settings.blame('flagfiles', sweep.flagfiles or None):

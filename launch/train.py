@@ -71,7 +71,6 @@ def _print_outcome(
   folder: experiment_folder.ExperimentFolder,
   final: training.ProgramState,
 ) -> None:
-  """Prints the results and the paths of output files."""
   kept = saved_experiment.read_trained_model(folder.path)
   print(model_results.describe_accuracy(experiment, kept))
   for line in model_results.describe_metrics(experiment, kept.weights):

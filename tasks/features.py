@@ -69,7 +69,6 @@ def _read(path: str, version: tuple[int, ...]) -> image_task.ImageTask:
 
 
 def _find_version(path: str) -> tuple[int, ...]:
-  """A key that changes when the file changes."""
   try:
     found = os.stat(path)
   except OSError:

@@ -21,12 +21,12 @@ from tff_semifl.algorithms import training_settings
 from tff_semifl.augment import augmentation
 from tff_semifl.core import evaluation
 from tff_semifl.core import federated_process
+from tff_semifl.experiment import experiment
 from tff_semifl.experiment import experiment_settings
-from tff_semifl.experiment import learning_process
 from tff_semifl.experiment import statistics
 from tff_semifl.experiment import system_registry
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregators
+from tff_semifl.privacy import means
 
 _NOTHING = types.MappingProxyType({})
 
@@ -49,7 +49,7 @@ def create(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Aggregator(aggregators.Aggregator):
+class _Aggregator(means.Aggregator):
   """An aggregator without settings."""
 
   factory: tff.aggregators.AggregationFactory
@@ -120,7 +120,7 @@ def without_computations() -> Iterator[None]:
   classifier.variables.frozen = ()
   built = classifier, mock.MagicMock()
   with (
-    mock.patch.object(learning_process, 'build', return_value=built),
+    mock.patch.object(experiment, 'build_process', return_value=built),
     mock.patch.object(statistics.Statistics, 'create_pass'),
     mock.patch.object(evaluation, 'build_evaluation'),
   ):
@@ -149,15 +149,15 @@ def sharing_models() -> Iterator[None]:
     experiment_settings.ExperimentSettings.create_model,
     key=lambda chosen, _: (chosen.model, chosen.seed, chosen.data.task),
   )
-  create_classifier = _once(
-    learning_process.create_classifier,
-    key=lambda model, chosen: (id(model), chosen),
+  from_keras = _once(
+    functional.from_keras,
+    key=lambda model, **options: (id(model), options['jit_compile']),
   )
 
   def create_with_initial_weights(
-    model: tf.keras.Model, chosen: experiment_settings.ChosenModel
+    model: tf.keras.Model, *, jit_compile: bool
   ) -> functional.ImageClassifier:
-    classifier = create_classifier(model, chosen)
+    classifier = from_keras(model, jit_compile=jit_compile)
     classifier.variables.assign(classifier.initial_weights)
     return classifier
 
@@ -165,9 +165,7 @@ def sharing_models() -> Iterator[None]:
     mock.patch.object(
       experiment_settings.ExperimentSettings, 'create_model', create_model
     ),
-    mock.patch.object(
-      learning_process, 'create_classifier', create_with_initial_weights
-    ),
+    mock.patch.object(functional, 'from_keras', create_with_initial_weights),
     mock.patch.object(
       evaluation,
       'build_evaluation',

@@ -14,9 +14,6 @@ from tff_semifl.algorithms.averaging import (
 from tff_semifl.algorithms.averaging import FromSums as FromSums
 from tff_semifl.algorithms.averaging import LabeledClients as LabeledClients
 from tff_semifl.algorithms.averaging import Parallel as Parallel
-from tff_semifl.algorithms.client_parts import (
-  DistributionAlignment as DistributionAlignment,
-)
 from tff_semifl.algorithms.client_prior_semifl import (
   ClientPriorFixMix as ClientPriorFixMix,
 )
@@ -25,6 +22,9 @@ from tff_semifl.algorithms.fix_mix import FixMix as FixMix
 from tff_semifl.algorithms.fix_mix import LabelEachBatch as LabelEachBatch
 from tff_semifl.algorithms.flfl import (
   ClassAdaptiveThresholds as ClassAdaptiveThresholds,
+)
+from tff_semifl.algorithms.flfl import (
+  DistributionAlignment as DistributionAlignment,
 )
 from tff_semifl.algorithms.flfl import LearningStatus as LearningStatus
 from tff_semifl.algorithms.flfl import (
@@ -55,12 +55,12 @@ from tff_semifl.baselines.one_place.pooled_method import (
 from tff_semifl.baselines.one_place.pooled_method import (
   PooledStepOutput as PooledStepOutput,
 )
-from tff_semifl.core.federated_process import (
-  bind_server_data as bind_server_data,
-)
 from tff_semifl.core.hook_arguments import ClientContext as ClientContext
 from tff_semifl.core.hook_arguments import Server as Server
 from tff_semifl.core.hook_arguments import Step as Step
+from tff_semifl.core.learning_process import (
+  bind_server_data as bind_server_data,
+)
 from tff_semifl.core.method import Method as Method
 from tff_semifl.core.pseudo_labels import PseudoLabels as PseudoLabels
 from tff_semifl.data.image_choice import choose_images as choose_images
@@ -89,11 +89,11 @@ from tff_semifl.experiment.task_registry import TASKS as TASKS
 from tff_semifl.export.saved_model import (
   export_saved_model as export_saved_model,
 )
-from tff_semifl.label_shift.adaptation import adapt_logits as adapt_logits
-from tff_semifl.label_shift.adaptation import (
+from tff_semifl.label_shift.share_prior import SharePrior as SharePrior
+from tff_semifl.label_shift.share_prior import adapt_logits as adapt_logits
+from tff_semifl.label_shift.share_prior import (
   estimate_site_shares as estimate_site_shares,
 )
-from tff_semifl.label_shift.share_prior import SharePrior as SharePrior
 from tff_semifl.label_shift.share_prior import (
   find_share_prior as find_share_prior,
 )

@@ -19,6 +19,7 @@ from tests.core import linear_problem
 from tff_semifl import settings
 from tff_semifl.algorithms import client_prior
 from tff_semifl.algorithms import client_prior_semifl
+from tff_semifl.label_shift import share_prior
 
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
 _PSEUDO_COUNT = 0.5
@@ -92,7 +93,7 @@ class EstimateTest(parameterized.TestCase, tf.test.TestCase):
 
 class PriorTest(tf.test.TestCase):
   def test_class_without_a_label_is_half_a_label(self):
-    found = client_prior.from_counts(tf.constant([2.0, 0.0, 7.5]))
+    found = share_prior.shares_of_counts(tf.constant([2.0, 0.0, 7.5]))
     self.assertAllClose(found, [0.2, 0.05, 0.75])
 
   def test_adapted_probabilities_follow_from_bayes(self):

@@ -11,7 +11,8 @@ from tests import client_updates
 from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
-from tff_semifl.algorithms import client_parts
+from tff_semifl.algorithms import client_prior
+from tff_semifl.algorithms import flfl
 
 _DECAY = 0.8
 _CHANGES = {
@@ -30,7 +31,7 @@ class AlignmentTest(absltest.TestCase):
   def test_labels_and_confidence(self):
     # Divided by the class shares: 0.6 / 0.8 and 0.4 / 0.2, normalized to 3 / 11
     # and 8 / 11.
-    labels = client_parts.DistributionAlignment().label(
+    labels = flfl.DistributionAlignment().label(
       client_updates.of_labels(guidance=tf.constant([0.8, 0.2])),
       tf.math.log(tf.constant([[0.6, 0.4]])),
     )
@@ -41,7 +42,7 @@ class AlignmentTest(absltest.TestCase):
     np.testing.assert_allclose(labels.unaligned, [[0.6, 0.4]], rtol=1e-6)
 
   def test_class_that_was_never_predicted_is_raised_within_bounds(self):
-    logits = client_parts.align(tf.zeros([1, 2]), tf.constant([1.0, 0.0]))
+    logits = client_prior.align(tf.zeros([1, 2]), tf.constant([1.0, 0.0]))
     np.testing.assert_allclose(logits, [[0, np.log(1e6)]], atol=1e-5)
 
 

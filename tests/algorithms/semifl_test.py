@@ -15,7 +15,7 @@ from tests import fix_mix_reference
 from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
-from tff_semifl.core import federated_process
+from tff_semifl.core import learning_process
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 
@@ -155,7 +155,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     def server_data():
       return linear_reference.labeled_dataset(problem.images, problem.labels)
 
-    bound_process = federated_process.bind_server_data(process, server_data)
+    bound_process = learning_process.bind_server_data(process, server_data)
     self.assertIsInstance(bound_process, tff.learning.templates.LearningProcess)
     state = process.initialize()._replace(round_num=1)
     client_data = problem.client_data([0, 1])

@@ -10,6 +10,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
 
 _SEED = tf.constant([5, 6])
@@ -46,7 +47,7 @@ def _augment(
 
 class DrawSignsTest(tf.test.TestCase):
   def test_both_signs_are_equally_likely(self):
-    signs = rand_augment.draw_signs(2000, _SEED).numpy()
+    signs = geometric_operations.draw_signs(2000, _SEED).numpy()
     self.assertEqual(set(signs.tolist()), {-1, 1})
     # Five standard deviations of the sum of this many signs.
     self.assertLess(abs(signs.sum()), 5 * np.sqrt(2000))

@@ -11,6 +11,7 @@ from absl.testing import parameterized
 from tests.settings import example_parts
 from tff_semifl import settings
 from tff_semifl.cli import command_line
+from tff_semifl.cli import help_text
 
 
 def _create(changes):
@@ -77,7 +78,7 @@ class ParseTest(parameterized.TestCase):
     self.assertEqual(others, ['--wine', 'red', 'salami'])
 
   def test_help_has_default_meaning_and_range(self):
-    text = command_line.format_help(_create({}), command_line.COMMON)
+    text = help_text.format_help(_create({}), help_text.COMMON)
     self.assertIn('\n  --grams: 100.0\n      Grams. Must be above 0.\n', text)
     self.assertIn('  --kind: mozzarella (mozzarella, feta)', text)
     self.assertIn('  --verbosity:\n', text)

@@ -13,6 +13,7 @@ import tensorflow as tf
 from tests import linear_reference
 from tests import simulation_test_case
 from tff_semifl.core import batch_norm_statistics as statistics_lib
+from tff_semifl.core import statistics_passes
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 
@@ -119,7 +120,7 @@ class AtServerTest(simulation_test_case.SimulationTestCase):
 
   def test_each_layer_has_mean_and_unbiased_variance_of_all_images(self):
     classifier = _create_classifier()
-    statistics = statistics_lib.build_server_batch_norm_statistics(classifier)
+    statistics = statistics_passes.build_server_pass(classifier)
     # Batches of 250, 250 and 100 images that differ: half of the images are
     # dark. The mean of batch variances would be far from the variance.
     images = linear_reference.create_images(600)
@@ -144,7 +145,7 @@ class AtServerTest(simulation_test_case.SimulationTestCase):
     self, batch_size, number
   ):
     classifier = _create_classifier()
-    statistics = statistics_lib.build_pooled_batch_norm_statistics(
+    statistics = statistics_passes.build_pooled_pass(
       classifier, batch_size=batch_size
     )
     # The last batch has seven images, and counts as much as the others.
@@ -180,9 +181,7 @@ class FederatedTest(simulation_test_case.SimulationTestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.classifier = _create_classifier()
-    cls.statistics = statistics_lib.build_federated_batch_norm_statistics(
-      cls.classifier
-    )
+    cls.statistics = statistics_passes.build_federated_pass(cls.classifier)
 
   def test_statistics_are_pooled_by_the_formula_of_the_paper(self):
     # Clients with no image, few images, and more images than a batch. Every
@@ -217,9 +216,7 @@ class FederatedTest(simulation_test_case.SimulationTestCase):
       np.full([3, *linear_reference.IMAGE_SHAPE], 255, np.uint8),
     )
     bright[0] = 0
-    statistics = statistics_lib.build_federated_batch_norm_statistics(
-      classifier
-    )
+    statistics = statistics_passes.build_federated_pass(classifier)
     expected, found = (
       statistics(classifier.initial_weights, _client_datasets(cohort))
       for cohort in ([dark], [dark, bright])

@@ -13,6 +13,8 @@ from tests import simulation_test_case
 from tests.core import linear_problem
 from tff_semifl import runtime
 from tff_semifl.core import federated_process
+from tff_semifl.core import learning_process
+from tff_semifl.experiment import runtimes
 from tff_semifl.randomness import random_seeds
 
 _COHORTS = ([], [2, 0], [1, 2])
@@ -36,7 +38,7 @@ class MemoriesTest(simulation_test_case.SimulationTestCase):
       signature, f'@SERVER,memories={{{memory}}}@CLIENTS,given_labels=<>>)'
     )
     with self.assertRaisesRegex(TypeError, 'keep_client_momentum=False'):
-      federated_process.bind_server_data(
+      learning_process.bind_server_data(
         self.process, tff.tensorflow.computation(lambda: 0.0)
       )
 
@@ -69,7 +71,7 @@ class MemoriesTest(simulation_test_case.SimulationTestCase):
   def test_native_runtime_gives_the_same_numbers(self):
     problem = linear_problem.LinearProblem()
     results = []
-    for context in (runtime.simulation_context, runtime.native_context):
+    for context in (runtime.simulation_context, runtimes.native_context):
       with context():
         state = self.process.initialize()
         for cohort in ([], [1, 2]):

@@ -9,6 +9,8 @@ from scipy import special
 import tensorflow as tf
 
 from tests import linear_reference
+from tff_semifl.algorithms import gradient_steps
+from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import losses
 from tff_semifl.core import training_loop
 
@@ -42,8 +44,8 @@ class ConsistencyTest(tf.test.TestCase):
     first = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
     second = np.array([[0.5, 0.1, 0.4], [0.0, 0.3, 0.7]])
     # (0.16 + 0.16 + 0.09 + 0.09) / 6.
-    self.assertAllClose(losses.consistency(first, second), 0.5 / 6)
-    self.assertEqual(losses.consistency(first, first), 0)
+    self.assertAllClose(pooled_method.consistency(first, second), 0.5 / 6)
+    self.assertEqual(pooled_method.consistency(first, first), 0)
 
   def test_divergence_equals_numpy_and_its_gradient_cross_entropys(self):
     target, logits = np.random.default_rng(1).normal(size=(2, 6, 4))
@@ -78,9 +80,7 @@ class BatchLossesTest(tf.test.TestCase):
 
   def test_dropout_follows_from_the_seed_and_labels_have_none(self):
     classifier = linear_reference.create_classifier(dropout_rate=0.5)
-    trained = training_loop.train_logits(
-      classifier, self.weights, self.images, _SEED
-    )
+    trained = classifier.train_logits(self.weights, self.images, _SEED)
     dropped = linear_reference.drop(self.images, 0.5, _SEED)
     labeled = classifier.batch_logits(
       self.weights, tf.cast(self.images, tf.float32)
@@ -103,7 +103,7 @@ class BatchLossesTest(tf.test.TestCase):
     )
 
   def test_gradient_is_that_of_the_mean_cross_entropy(self):
-    gradient, output = training_loop.cross_entropy_gradient(
+    gradient, output = gradient_steps.cross_entropy_gradient(
       self.classifier, self.weights, self.images, _LABELS, _SEED
     )
     probabilities = linear_reference.softmax(self.logits)

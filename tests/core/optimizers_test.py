@@ -11,6 +11,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.baselines.fedmatch import fedmatch
+from tff_semifl.baselines.one_place import pooled
 from tff_semifl.core import optimizers
 
 _SHAPES = ((3, 2), (2,), ())
@@ -129,7 +131,7 @@ class StepsTest(parameterized.TestCase, tf.test.TestCase):
     average = {'kernel': tf.constant([[8.0]]), 'bias': tf.constant([0.0, 4.0])}
     weights = {'kernel': tf.constant([[0.0]]), 'bias': tf.constant([8.0, 4.0])}
     for _ in range(3):
-      average = optimizers.move_average(average, weights, 0.75)
+      average = pooled.move_average(average, weights, 0.75)
     # (3/4)^3 = 27/64 of the initial rate.
     self.assertAllClose(average['kernel'], [[8 * 27 / 64]])
     self.assertAllClose(average['bias'], [8 * 37 / 64, 4.0])
@@ -155,7 +157,7 @@ class RestrictTest(tf.test.TestCase):
     optimizer = optimizers.restrict(
       optimizers.build_nesterov_sgd(momentum=0.9, weight_decay=0.1),
       [True, False],
-      optimizers.zero_second_half,
+      fedmatch.zero_second_half,
     )
     weights = [np.array([[1.0, 1.0, 1.0, 1.0]]), np.array([0.0])]
     gradients = [np.array([[2.0, 2.0, 2.0, 2.0]]), np.array([3.0])]
@@ -167,7 +169,7 @@ class RestrictTest(tf.test.TestCase):
     )
     # The middle output of an odd number is in the second half.
     self.assertAllEqual(
-      optimizers.zero_second_half(tf.ones([2, 3])), [[1, 0, 0]] * 2
+      fedmatch.zero_second_half(tf.ones([2, 3])), [[1, 0, 0]] * 2
     )
 
   def test_restricts_any_optimizer(self):

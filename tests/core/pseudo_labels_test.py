@@ -8,6 +8,8 @@ import numpy as np
 from scipy import special
 import tensorflow as tf
 
+from tff_semifl.algorithms import client_parts
+from tff_semifl.baselines.one_place import mixmatch
 from tff_semifl.core import pseudo_labels
 
 
@@ -39,9 +41,8 @@ class PseudoLabelsTest(parameterized.TestCase, tf.test.TestCase):
       confidences=tf.constant(confidences),
       probabilities=tf.zeros([3, 10]),
     )
-    self.assertAllEqual(
-      pseudo_labels.is_confident(labels, 0.95), [False, True, True]
-    )
+    selection = client_parts.FixedThreshold()
+    self.assertAllEqual(selection.select(None, labels), [False, True, True])
 
   def test_of_classes(self):
     labels = pseudo_labels.complete(tf.constant([2, 0], tf.int64), 3)
@@ -55,12 +56,12 @@ class PseudoLabelsTest(parameterized.TestCase, tf.test.TestCase):
     probabilities = np.random.default_rng(0).dirichlet(np.ones(5), size=8)
     powers = probabilities ** (1 / temperature)
     self.assertAllClose(
-      pseudo_labels.sharpen(tf.constant(probabilities), temperature),
+      mixmatch.sharpen(tf.constant(probabilities), temperature),
       powers / powers.sum(axis=1, keepdims=True),
     )
 
   def test_sharpening_of_certainty_and_tiny_probabilities(self):
-    found = pseudo_labels.sharpen(
+    found = mixmatch.sharpen(
       # The squares of these probabilities underflow float32.
       tf.constant([[0.0, 1.0, 0.0], [1e-30, 1e-30, 0.0]]),
       0.5,

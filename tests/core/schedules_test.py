@@ -9,6 +9,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
+from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.baselines.zhang2020 import zhang2020
 from tff_semifl.core import training_loop
 
 _EPOCH = 1024
@@ -49,7 +51,7 @@ class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
     for epoch in (0, 0.01, 1, 4.999, 5, 5.01, 20, 39.9, 70, 99, 150, 250, 299):
       step = int(epoch * _EPOCH)
       self.assertAllClose(
-        training_loop.warm_up_and_cosine(
+        zhang2020.warm_up_and_cosine(
           tf.constant(step),
           base_value=gamma,
           warm_up_steps=warm_up * _EPOCH,
@@ -67,7 +69,7 @@ class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_ramp_up_rises_to_1_and_stays(self, position, length, expected):
     self.assertAllClose(
-      training_loop.ramp_up(tf.constant(position), length), expected
+      pooled_method.ramp_up(tf.constant(position), length), expected
     )
 
 

@@ -11,6 +11,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import runtime
+from tff_semifl.algorithms import gradient_steps
+from tff_semifl.data import image_storage
 from tff_semifl.data import partition
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -80,7 +82,7 @@ class TypesTest(parameterized.TestCase):
       )
     for dataset in _create_population(know_participation=True).datasets(1):
       self._assert_is_of_type(
-        dataset, pipelines.client_with_participation_type(_IMAGE_SHAPE)
+        dataset, gradient_steps.client_with_participation_type(_IMAGE_SHAPE)
       )
 
 
@@ -166,7 +168,7 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
       self.assertAllEqual(_get_element(dataset)['label'], expected)
 
   def test_datasets_of_images_at_sites(self):
-    images = sources.SiteImages(['east', 'north', 'west'], _IMAGE_SHAPE)
+    images = image_storage.SiteImages(['east', 'north', 'west'], _IMAGE_SHAPE)
     population = pipelines.ClientPopulation(
       sources.ImagePool(images, np.full(3, sources.UNKNOWN_LABEL, np.int32)),
       np.split(np.arange(3), 3),

@@ -9,6 +9,7 @@ import PIL.Image
 import PIL.ImageOps
 import tensorflow as tf
 
+from tff_semifl.data import image_files
 from tff_semifl.data import pixels
 
 
@@ -26,7 +27,7 @@ class FitToSizeTest(parameterized.TestCase):
     expected = PIL.ImageOps.fit(
       PIL.Image.fromarray(image), (16, 12), PIL.Image.Resampling.BILINEAR
     )
-    found = pixels.fit_image(image, 12, 16)
+    found = image_files.fit_image(image, 12, 16)
     self.assertEqual(found.shape, (12, 16, 3))
     # Pillow rounds twice, once for each direction.
     np.testing.assert_allclose(

@@ -13,7 +13,6 @@ from hypothesis import strategies
 import numpy as np
 
 from tff_semifl.data import skewed_partition
-from tff_semifl.experiment import data_figures
 
 _SEEDS = strategies.integers(0, 2**31 - 1)
 
@@ -82,7 +81,7 @@ class PartitionClassesTest(parameterized.TestCase):
     num_single = 0
     for seed in range(20):
       shares = skewed_partition.partition_classes(labels, 10, 2, 100, seed)
-      counts = data_figures.count_classes(labels, shares, 10)
+      counts = skewed_partition.count_classes(labels, shares, 10)
       num_single += np.count_nonzero((counts > 0).sum(axis=1) == 1)
     # The second shard is one of 19 others of the class among 199: 19 / 199 of
     # 2,000 clients, within 5 standard deviations.
@@ -172,7 +171,7 @@ class PartitionDirichletTest(parameterized.TestCase):
     labels, _, num_clients = problem
     shares = skewed_partition.partition_dirichlet(*problem, seed)
     num_classes = int(labels.max()) + 1
-    counts = data_figures.count_classes(labels, shares, num_classes)
+    counts = skewed_partition.count_classes(labels, shares, num_classes)
     before = np.cumsum(counts, axis=1) - counts
     is_full = before >= len(labels) / num_clients
     # Cuts are rounded, so that at most one image is added.
@@ -185,8 +184,8 @@ class PartitionDirichletTest(parameterized.TestCase):
     def mean_skew(concentration):
       return np.mean(
         [
-          data_figures.measure_label_skew(
-            data_figures.count_classes(
+          skewed_partition.measure_label_skew(
+            skewed_partition.count_classes(
               labels,
               skewed_partition.partition_dirichlet(
                 labels, concentration, 100, seed
@@ -295,7 +294,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
     np.testing.assert_array_equal(
       np.sort(np.concatenate(shares)), np.arange(len(labels))
     )
-    counts = data_figures.count_classes(labels, shares, num_classes)
+    counts = skewed_partition.count_classes(labels, shares, num_classes)
     expected = _equation_8(np.bincount(labels), skew, num_clients)
     self.assertLess(np.abs(counts - expected).max(), 1 + 1e-6)
     # By n_j / m_j; rounding adds at most one image per class.
@@ -316,8 +315,8 @@ class PartitionMainClassesTest(parameterized.TestCase):
     shares = skewed_partition.partition_main_classes(
       labels, 10, 0.4, num_clients, seed=0
     )
-    counts = data_figures.count_classes(labels, shares, 10)
-    found = data_figures.measure_label_skew(counts)
+    counts = skewed_partition.count_classes(labels, shares, 10)
+    found = skewed_partition.measure_label_skew(counts)
     self.assertAlmostEqual(expected, published, places=3)
     self.assertAlmostEqual(found, expected, delta=2e-4)
 
@@ -327,7 +326,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
     labels = np.repeat(np.arange(4), 1000)
     shares = skewed_partition.partition_main_classes(labels, 4, 0.5, 2, seed=0)
     np.testing.assert_array_equal(
-      data_figures.count_classes(labels, shares, 4),
+      skewed_partition.count_classes(labels, shares, 4),
       [[750, 750, 250, 250], [250, 250, 750, 750]],
     )
 
@@ -366,6 +365,6 @@ class LabelSkewTest(absltest.TestCase):
   def test_is_equation_1(self):
     for seed in range(5):
       counts = np.random.default_rng(seed).integers(1, 30, (3 + seed, 4))
-      found = data_figures.measure_label_skew(counts)
+      found = skewed_partition.measure_label_skew(counts)
       self.assertAlmostEqual(found, _measure_pair_by_pair(counts), places=12)
-    self.assertEqual(data_figures.measure_label_skew(np.array([[1, 2]])), 0)
+    self.assertEqual(skewed_partition.measure_label_skew(np.array([[1, 2]])), 0)

@@ -18,6 +18,8 @@ from tests.data import tfds_files
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
+from tff_semifl.data import image_storage
+from tff_semifl.data import own_images
 from tff_semifl.data import sources
 from tff_semifl.runtime import sites
 
@@ -29,7 +31,7 @@ _NAMES = ('east', 'north', 'west')
 
 
 def _store(images):
-  stored = sources.create_stored(images.shape)
+  stored = image_storage.create_stored(images.shape)
   stored[:] = images
   return stored
 
@@ -66,14 +68,14 @@ class LabeledImagesTest(absltest.TestCase):
 
   def test_pixels_are_measured_as_numpy_does(self):
     images = tfds_files.random_cifar10(20, seed=0).images
-    mean, standard_deviation = sources.measure_pixels(images)
+    mean, standard_deviation = own_images.measure_pixels(images)
     scaled = images / 255
     np.testing.assert_allclose(mean, scaled.mean(axis=(0, 1, 2)))
     np.testing.assert_allclose(standard_deviation, scaled.std(axis=(0, 1, 2)))
     images = np.full([2, 3, 3, 1], 51, np.uint8)
     # 51 of 255 is a fifth; the least deviation is one gray level.
     np.testing.assert_allclose(
-      sources.measure_pixels(images), [[0.2], [1 / 255]]
+      own_images.measure_pixels(images), [[0.2], [1 / 255]]
     )
 
 
@@ -140,7 +142,7 @@ class FolderOnDiskTest(absltest.TestCase):
 class SiteImagesTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
-    self.images = sources.SiteImages(_NAMES, (4, 3, 1))
+    self.images = image_storage.SiteImages(_NAMES, (4, 3, 1))
 
   def test_rows_are_sites(self):
     self.assertLen(self.images, 3)

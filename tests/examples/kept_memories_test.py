@@ -23,8 +23,8 @@ from tests.core import linear_problem
 from tests.core import small_updates
 from tests.experiment import linear_program
 from tests.experiment import training_test_case
-from tff_semifl import runtime
 from tff_semifl import settings
+from tff_semifl.experiment import runtimes
 
 # Client 2 takes part in both rounds with clients.
 _COHORTS = ([], [2, 0], [1, 2])
@@ -165,7 +165,7 @@ class MemoryTest(simulation_test_case.SimulationTestCase):
 
     process = _build(scaffold.SCAFFOLD, keep_client_momentum=True)
     expected = train(process)
-    with runtime.native_context():
+    with runtimes.native_context():
       native = train(process)
     with small_updates.without_xla():
       padded = train(

@@ -6,10 +6,10 @@
 from absl.testing import absltest
 import numpy as np
 
+from launch import show_data
 from tasks import digits
 from tests import small_digits
 from tff_semifl.data import sources
-from tff_semifl.experiment import data_figures
 from tff_semifl.experiment import federated_data
 
 
@@ -26,7 +26,7 @@ class DataFiguresTest(absltest.TestCase):
     )
 
   def test_shows_original_weak_and_strong_views(self):
-    fig = data_figures.draw_augmentations(self._task, self._images[:2], seed=0)
+    fig = show_data.draw_augmentations(self._task, self._images[:2], seed=0)
     shown = [axis.get_images()[0].get_array() for axis in fig.axes]
     self.assertLen(shown, 2 * 10)
     for image, row in zip(self._images, (shown[:10], shown[10:]), strict=False):
@@ -36,7 +36,7 @@ class DataFiguresTest(absltest.TestCase):
   def test_client_without_images_has_no_mix_of_classes(self):
     halves = np.split(np.arange(20), 2)
     found = [
-      data_figures.draw_partition(
+      show_data.draw_partition(
         self._task,
         self._split(np.arange(20) % 10, [*halves, *others]),
         'digits',

@@ -9,6 +9,7 @@ import numpy as np
 
 from tff_semifl import settings
 from tff_semifl.algorithms import system
+from tff_semifl.data import image_storage
 from tff_semifl.data import sources
 from tff_semifl.experiment import equal_images
 from tff_semifl.experiment import federated_data
@@ -86,7 +87,7 @@ class EqualImagesTest(parameterized.TestCase):
   def test_what_sites_have_is_not_known(self):
     data = _create_data(
       test=_labeled([10, 2], [0, 1]),
-      unlabeled=sources.SiteImages(['east', 'west'], (2, 2, 1)),
+      unlabeled=image_storage.SiteImages(['east', 'west'], (2, 2, 1)),
       shares=[np.array([0]), np.array([1])],
     )
     self.assertLen(_describe(data), 1)

@@ -12,6 +12,7 @@ from tests.experiment import small_experiment
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.data import sources
+from tff_semifl.experiment import client_test
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import partitions
 
@@ -56,15 +57,15 @@ class DrawTest(parameterized.TestCase):
   )
   def test_is_as_even_as_labels_allow(self, number, expected):
     labels = np.repeat([0, 1, 2], [20, 10, 5])
-    drawn = federated_data.draw(labels, np.arange(35), number, _SEED)
+    drawn = client_test.draw_validation(labels, np.arange(35), number, _SEED)
     self.assertLen(set(drawn), number)
     self.assertEqual(np.bincount(labels[drawn]).tolist(), expected)
 
   def test_depends_on_the_seed_and_not_on_the_order(self):
     labels = np.repeat(np.arange(10), 5)
-    drawn = federated_data.draw(labels, np.arange(50), 20, 0)
-    again = federated_data.draw(labels, np.arange(50)[::-1], 20, 0)
-    other = federated_data.draw(labels, np.arange(50), 20, 1)
+    drawn = client_test.draw_validation(labels, np.arange(50), 20, 0)
+    again = client_test.draw_validation(labels, np.arange(50)[::-1], 20, 0)
+    other = client_test.draw_validation(labels, np.arange(50), 20, 1)
     np.testing.assert_array_equal(drawn, again)
     self.assertNotEqual(set(drawn), set(other))
 
@@ -74,7 +75,7 @@ class DrawTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       ValueError, '35 labeled images of 3 classes, .* 32 at most are left'
     ):
-      federated_data.draw(labels, np.arange(35), number, _SEED)
+      client_test.draw_validation(labels, np.arange(35), number, _SEED)
 
 
 class ValidationTest(parameterized.TestCase):

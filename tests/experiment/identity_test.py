@@ -28,6 +28,7 @@ from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import own_data
+from tff_semifl.experiment import restored_settings
 from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
 from tff_semifl.files import durable_files
@@ -75,7 +76,7 @@ class IdentityTest(absltest.TestCase):
     return hparams_file.create({}, parts=chosen.identify()).parts
 
   def _assert_differ(self, first, second, pattern):
-    found = hparams_file.find_other_part(first, second)
+    found = restored_settings.find_other_part(first, second)
     self.assertRegex(found, pattern)
 
   def test_another_part(self):

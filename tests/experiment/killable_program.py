@@ -144,7 +144,7 @@ def train(
       checkpoints=experiment.checkpoints(),
       metrics_manager=tff.program.GroupingReleaseManager(
         [
-          experiment.metrics_manager(),
+          experiment_folder.MetricsFile(experiment.metrics_path),
           progress.TensorBoardLog(experiment.path / 'logdir'),
         ]
       ),

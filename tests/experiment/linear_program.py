@@ -13,9 +13,9 @@ import tensorflow_federated as tff
 
 from tests import linear_reference
 from tests import small_systems
-from tff_semifl.core import batch_norm_statistics
 from tff_semifl.core import client_states
 from tff_semifl.core import evaluation
+from tff_semifl.core import statistics_passes
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.experiment import experiment as experiment_lib
@@ -111,9 +111,7 @@ def _build_computations(has_federated_statistics, **changes) -> _Computations:
   if not has_federated_statistics:
     return computations
   return computations._replace(
-    federated_statistics=(
-      batch_norm_statistics.build_federated_batch_norm_statistics(classifier)
-    ),
+    federated_statistics=(statistics_passes.build_federated_pass(classifier)),
   )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tests import damage
 from tff_semifl.experiment import checkpoints
-from tff_semifl.experiment import metrics_file
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.files import durable_files
 
 _METRICS = (
@@ -47,7 +47,7 @@ class MalformedFilesTest(parameterized.TestCase):
     path = self.folder / 'metrics.csv'
     path.write_bytes(content)
     try:
-      table = metrics_file.MetricsFile(path)
+      table = experiment_folder.MetricsFile(path)
     except durable_files.OutputError as error:
       self._assert_is_a_line_on(error, path)
       self.assertEqual(path.read_bytes(), content)

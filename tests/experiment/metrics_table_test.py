@@ -11,9 +11,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from tff_semifl.experiment import metrics_file
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import metrics_table
 from tff_semifl.files import durable_files
+from tff_semifl.results import sweep_table
 
 
 class MetricsFileTest(parameterized.TestCase):
@@ -22,7 +23,7 @@ class MetricsFileTest(parameterized.TestCase):
     self.path = pathlib.Path(self.create_tempdir().full_path, 'metrics.csv')
 
   def _release(self, *rows):
-    table = metrics_file.MetricsFile(self.path)
+    table = experiment_folder.MetricsFile(self.path)
     for key, value in rows:
       test = collections.OrderedDict(loss=value)
       asyncio.run(table.release(collections.OrderedDict(test=test), key))
@@ -51,7 +52,7 @@ class MetricsFileTest(parameterized.TestCase):
 
   def test_columns_that_older_rows_lack(self):
     self.path.write_text('round,test/loss\n0,0.5\n')
-    table = metrics_file.MetricsFile(self.path)
+    table = experiment_folder.MetricsFile(self.path)
     asyncio.run(
       table.release(
         collections.OrderedDict(
@@ -72,13 +73,13 @@ _HEADER = 'round,test/accuracy,test/best_accuracy,test/loss,seconds\n'
 class ResultsTest(absltest.TestCase):
   def _read(self, text):
     file = self.create_tempfile('metrics.csv', text)
-    return metrics_table.read_results(pathlib.Path(file.full_path))
+    return sweep_table.read_results(pathlib.Path(file.full_path))
 
   def test_last_round_and_minutes_of_all(self):
     found = self._read(
       f'{_HEADER}0,0.25,0.25,2.5,30\n1,0.75,0.75,1.5,10\n2,0.5,0.75,1,20\n'
     )
-    self.assertEqual(found, metrics_table.Results(2, 0.5, 0.75, 1, 1.0))
+    self.assertEqual(found, sweep_table.Results(2, 0.5, 0.75, 1, 1.0))
 
   def test_validation_in_place_of_the_test(self):
     text = (
@@ -86,16 +87,16 @@ class ResultsTest(absltest.TestCase):
       'validation/best_accuracy\n0,30,0.75,0.5,0.75\n1,60,0.5,0.625,0.75\n'
     )
     self.assertEqual(
-      self._read(text), metrics_table.Results(1, 0.5, 0.75, 0.625, 1.5)
+      self._read(text), sweep_table.Results(1, 0.5, 0.75, 0.625, 1.5)
     )
 
   def test_no_round_yet(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     for found in (
-      metrics_table.read_results(folder / 'none'),
+      sweep_table.read_results(folder / 'none'),
       self._read(_HEADER),
     ):
-      self.assertEqual(found, metrics_table.Results(-1, 0, 0, 0, 0))
+      self.assertEqual(found, sweep_table.Results(-1, 0, 0, 0, 0))
 
   def test_something_else_is_named(self):
     for text, message in (

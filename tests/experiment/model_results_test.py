@@ -23,7 +23,6 @@ from tff_semifl.experiment import command
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import own_data
 from tff_semifl.experiment import running
-from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import client_accuracy
 
@@ -137,8 +136,8 @@ class AccuracyOfClientsTest(parameterized.TestCase):
       ):
         logits = held_out[tested]
         if adapts:
-          site = adaptation.estimate_site_shares(own[share], prior)
-          logits = adaptation.adapt_logits(logits, site.shares, prior).numpy()
+          site = share_prior.estimate_site_shares(own[share], prior)
+          logits = share_prior.adapt_logits(logits, site.shares, prior).numpy()
         truth = data.client_test.pool.true_labels[tested]
         num_right = np.sum(logits.argmax(axis=1) == truth)
         self.assertEqual(client.num_right, num_right)

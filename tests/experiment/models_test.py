@@ -15,7 +15,7 @@ import tensorflow as tf
 from tasks import digits
 from tests.experiment import small_experiment
 from tff_semifl import settings
-from tff_semifl.experiment import models
+from tff_semifl.experiment import chosen_models
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 
@@ -55,10 +55,10 @@ class ModelsTest(parameterized.TestCase):
     outside.returns_name = lambda task, seed: 'wide_resnet'
     self.enter_context(mock.patch.dict(sys.modules, outside=outside))
 
-  @parameterized.parameters(*sorted(models.MODELS))
+  @parameterized.parameters(*sorted(chosen_models.MODELS))
   @pytest.mark.slow
   def test_static_batch_norm_is_where_it_is_said_to_be(self, name):
-    model = models.MODELS[name]
+    model = chosen_models.MODELS[name]
     created = model.create(self.task, seed=0)
     self.assertEqual(
       model.has_static_batch_norm,
@@ -81,7 +81,7 @@ class ModelsTest(parameterized.TestCase):
     ('returns_name', 'returned str, no Keras model'),
   )
   def test_what_is_no_model_is_an_error(self, name, message):
-    model = models.load_function(f'outside:{name}')
+    model = chosen_models.load_function(f'outside:{name}')
     with self.assertRaisesRegex(
       settings.SettingError, f'^model=outside:{name}: {message}$'
     ):

@@ -20,16 +20,16 @@ from tests import small_digits
 from tests.data import image_tree
 from tff_semifl import runtime
 from tff_semifl.experiment import checkpoints
+from tff_semifl.experiment import chosen_models
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
-from tff_semifl.experiment import models
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
-from tff_semifl.export import exported_model
+from tff_semifl.export import tflite
 from tff_semifl.files import durable_files
 from tff_semifl.models import functional
 
@@ -108,7 +108,7 @@ class TrainingTest(parameterized.TestCase):
     self.assertTrue(any(changed))
     for old, new in zip(frozen, variables, strict=True):
       np.testing.assert_array_equal(old, new)
-    exported = exported_model.load(folder.export_path)
+    exported = tflite.load(folder.export_path)
     np.testing.assert_allclose(
       exported.predict(_IMAGES),
       tf.nn.softmax(experiment.model(_IMAGES.astype(np.float32))),
@@ -148,7 +148,7 @@ class DocumentTest(absltest.TestCase):
       tf.keras.applications.MobileNetV2, alpha=0.35, weights=None
     )
     with mock.patch.object(tf.keras.applications, 'MobileNetV2', create):
-      model = models.FunctionModel(
+      model = chosen_models.FunctionModel(
         reference='my_models:mobilenet', function=names['mobilenet']
       ).create(
         types.SimpleNamespace(image_shape=(32, 32, 3), num_classes=3), seed=0

@@ -18,6 +18,7 @@ from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import restored_settings
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import system_registry
@@ -34,7 +35,7 @@ class _State(NamedTuple):
 
 
 def _restore(values, system_name='semifl', **instead):
-  return saved_experiment.restore(
+  return restored_settings.restore(
     hparams_file.Hparams(system_name, values, None, {}),
     instead,
   )

@@ -19,7 +19,7 @@ from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import running
 from tff_semifl.experiment import site_shares
-from tff_semifl.export import exported_model
+from tff_semifl.export import tflite
 from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 
@@ -64,7 +64,7 @@ class SiteSharesTest(simulation_test_case.SimulationTestCase):
     np.testing.assert_allclose(
       prior.inputs.mean, np.mean(means, axis=0), rtol=1e-5
     )
-    exported = exported_model.load(pathlib.Path(opened.export_path))
+    exported = tflite.load(pathlib.Path(opened.export_path))
     self.assertEqual(exported.prior, prior)
 
   def test_a_run_ends_well_without_a_prior(self):

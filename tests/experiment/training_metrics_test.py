@@ -12,7 +12,7 @@ import numpy as np
 from tests.experiment import linear_program
 from tests.experiment import training_test_case
 from tff_semifl.core import pseudo_labels
-from tff_semifl.experiment import metrics_file
+from tff_semifl.experiment import training
 
 
 class TrainingMetricsTest(training_test_case.TrainingTestCase):
@@ -145,7 +145,7 @@ class PseudoLabelQualityTest(absltest.TestCase):
     # Three of four images are trained on, two of them with the correct label.
     first = _given((0, 5, 4 / 3), (1, 6, 4 / 3), (2, 7, 0), (3, 1, 4 / 3))
     second = _given((0, 1, 0), (1, 1, 0))
-    found = metrics_file.measure_pseudo_labels(
+    found = training.measure_pseudo_labels(
       [first, second], [np.array([5, 6, 7, 8]), np.array([1, 2])]
     )
     self.assertAlmostEqual(found['pseudo_accuracy'], 4 / 6, places=6)
@@ -164,7 +164,7 @@ class PseudoLabelQualityTest(absltest.TestCase):
       # A batch of two images, of which none is trained on.
       *((0, 1, 0), (2, 2, 0)),
     )
-    found = metrics_file.measure_pseudo_labels([given], [np.array([1, 2, 3])])
+    found = training.measure_pseudo_labels([given], [np.array([1, 2, 3])])
     # Images 0, 1, 2 have classes 1, 2, 3: the first, fourth and fifth label are
     # right.
     self.assertAlmostEqual(found['pseudo_accuracy'], 3 / 6, places=6)
@@ -173,9 +173,7 @@ class PseudoLabelQualityTest(absltest.TestCase):
     self.assertAlmostEqual(found['micro_threshold_accuracy'], 2 / 3, places=6)
 
   def test_nothing_is_confident(self):
-    found = metrics_file.measure_pseudo_labels(
-      [_given((0, 1, 0))], [np.array([1])]
-    )
+    found = training.measure_pseudo_labels([_given((0, 1, 0))], [np.array([1])])
     self.assertEqual(
       (found['pseudo_accuracy'], found['threshold_accuracy']), (1, 0)
     )

@@ -13,7 +13,7 @@ import tensorflow as tf
 from tests import simulation_test_case
 from tests.experiment import linear_program
 from tff_semifl.experiment import checkpoints
-from tff_semifl.experiment import metrics_file
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import training
 
 COLUMNS = [
@@ -47,7 +47,7 @@ def train(folder, program, on_round=lambda *_: None, on_start=lambda _: None):
     training.train(
       program,
       checkpoints=checkpoints.Checkpoints(folder / 'checkpoints', num_kept=3),
-      metrics_manager=metrics_file.MetricsFile(folder / 'metrics.csv'),
+      metrics_manager=experiment_folder.MetricsFile(folder / 'metrics.csv'),
       memories=linear_program.create_memories(program, folder, num_kept=3),
       on_start=on_start,
       on_round=on_round,

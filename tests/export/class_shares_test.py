@@ -13,7 +13,6 @@ import numpy as np
 import tensorflow as tf
 
 from tests.export import brightness_model
-from tff_semifl.export import exported_model
 from tff_semifl.export import tflite
 from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
@@ -72,7 +71,7 @@ class ClassSharesTest(parameterized.TestCase):
 
   @parameterized.parameters('saved_model', 'tflite')
   def test_prior_travels_with_models(self, kind):
-    model = exported_model.load(pathlib.Path(self._paths[kind]))
+    model = tflite.load(pathlib.Path(self._paths[kind]))
     self.assertEqual(model.prior, _PRIOR)
 
   def test_tflite_takes_shares(self):
@@ -93,7 +92,7 @@ class ClassSharesTest(parameterized.TestCase):
         class_shares=np.array([[0.1, 0.9]], np.float32),
       )
       self.assertAlmostEqual(found['probabilities'][0, 1], expected, delta=0.02)
-    loaded = exported_model.load(path)
+    loaded = tflite.load(path)
     np.testing.assert_allclose(
       loaded.predict(_IMAGES)[:, 1], _with_shares(0.5), atol=0.02
     )
@@ -112,7 +111,7 @@ class ClassSharesTest(parameterized.TestCase):
     found = signatures['estimate_shares'](images=tf.constant(_IMAGES))
     self.assertEqual('shift' in found, size == 9)
     for path in paths.values():
-      prior = exported_model.load(pathlib.Path(path)).prior
+      prior = tflite.load(pathlib.Path(path)).prior
       self.assertEqual(prior.inputs is not None, size == 9)
 
   def test_alike_clients_have_the_global_model(self):

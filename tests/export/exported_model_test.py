@@ -46,7 +46,7 @@ class ExportedModelTest(parameterized.TestCase):
   @parameterized.parameters('export', 'model.tflite')
   @pytest.mark.slow
   def test_predicts_images_of_any_size(self, name):
-    model = exported_model.load(self._folder / name)
+    model = tflite.load(self._folder / name)
     self.assertEqual(model.class_names, small_model.CLASS_NAMES)
     self.assertEqual(model.image_shape, _SHAPE)
     for num_images, shape in ((1, _SHAPE), (5, _SHAPE), (3, (30, 20, 1))):
@@ -64,7 +64,7 @@ class ExportedModelTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       exported_model.ExportedModelError, f'/{name} {message}'
     ) as raised:
-      exported_model.load(self._folder / name)
+      tflite.load(self._folder / name)
     self.assertNotIn('\n', str(raised.exception))
 
   @pytest.mark.slow

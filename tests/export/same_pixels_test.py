@@ -78,7 +78,7 @@ class SamePixelsTest(parameterized.TestCase):
 
   @parameterized.parameters('_folder', '_tflite')
   def test_of_images(self, model):
-    loaded = exported_model.load(getattr(self, model))
+    loaded = tflite.load(getattr(self, model))
     found = [
       loaded.predict(image_files.read_image_of_any_size(file, 3)[np.newaxis])[0]
       for file in self._files

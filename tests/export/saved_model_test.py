@@ -19,6 +19,7 @@ from tests.export import small_model
 from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
 from tff_semifl.models import keras_conversion
+from tff_semifl.models import zhang2020_networks
 
 _NAMES = small_model.CLASS_NAMES
 # Loads a model in a process with TensorFlow, but without TFF and this project.
@@ -69,7 +70,7 @@ class SavedModelTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('of_gray_images', (8, 8, 1), keras_conversion.to_static_batch_norm),
-    ('with_group_normalization', (8, 8, 3), keras_conversion.to_group_norm),
+    ('with_group_normalization', (8, 8, 3), zhang2020_networks.to_group_norm),
   )
   @pytest.mark.slow
   def test_gives_probabilities_and_names(self, shape, create):
@@ -125,7 +126,7 @@ class SavedModelTest(parameterized.TestCase):
     with (
       mock.patch.object(
         exported_model,
-        'load',
+        'SavedModel',
         return_value=mock.Mock(
           predict=lambda images: np.full([len(images), 3], 1 / 3)
         ),

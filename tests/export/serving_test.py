@@ -19,8 +19,8 @@ import tensorflow as tf
 from tests.export import small_model
 from tests.repository import source_tree
 from tff_semifl.data import image_files
-from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
+from tff_semifl.export import tflite
 
 _PAGE = source_tree.PROJECT_ROOT / 'docs' / 'serving.md'
 
@@ -70,7 +70,7 @@ class ServingTest(parameterized.TestCase):
     exec(_recipe('The body of a request'), scope)
     name, rows = _decode_as_tensorflow_serving(scope['body'])
     found = tf.saved_model.load(str(path)).signatures[name](image_bytes=rows)
-    model = exported_model.load(path)
+    model = tflite.load(path)
     for probabilities, file, tolerance in zip(
       found['probabilities'], (first, second), (1e-5, 1e-3), strict=True
     ):
@@ -86,7 +86,7 @@ class ServingTest(parameterized.TestCase):
     exec(_recipe('In Python'), scope)
     np.testing.assert_array_equal(
       scope['outputs']['probabilities'],
-      exported_model.load(path).predict(images),
+      tflite.load(path).predict(images),
     )
 
   @pytest.mark.slow
@@ -97,7 +97,7 @@ class ServingTest(parameterized.TestCase):
     images = small_model.random_images(5, (20, 30, 3))
     np.testing.assert_allclose(
       scope['model'].predict(images, verbose=0),
-      exported_model.load(path).predict(images),
+      tflite.load(path).predict(images),
       atol=1e-6,
     )
 

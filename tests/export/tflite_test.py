@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tests.export import small_model
 from tff_semifl.export import tflite
-from tff_semifl.models import keras_conversion
+from tff_semifl.models import zhang2020_networks
 
 _SHAPE = (8, 8, 3)
 _CALIBRATION = small_model.random_images(200, _SHAPE)
@@ -90,7 +90,7 @@ class TFLiteTest(parameterized.TestCase):
     (tflite.Precision.FLOAT32, 1e-4), (tflite.Precision.FLOAT16, 2e-2)
   )
   def test_group_normalization(self, precision, tolerance):
-    model = small_model.create(_SHAPE, keras_conversion.to_group_norm)
+    model = small_model.create(_SHAPE, zhang2020_networks.to_group_norm)
     self._assert_same_answers(model, _convert(model, precision), tolerance)
 
   def _assert_same_answers(self, model, content, tolerance):
@@ -107,7 +107,7 @@ class TFLiteTest(parameterized.TestCase):
       self.assertNotIn(other, operations)
 
   def test_group_normalization_is_not_for_integers(self):
-    model = small_model.create(_SHAPE, keras_conversion.to_group_norm)
+    model = small_model.create(_SHAPE, zhang2020_networks.to_group_norm)
     with self.assertRaisesRegex(ValueError, 'needs more than the 8 bits'):
       _convert(model, tflite.Precision.INT8)
 

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import simulation_test_case
-from tff_semifl.label_shift import federated_prior
+from tff_semifl.experiment import site_shares
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
 
@@ -36,7 +36,7 @@ class FederatedPriorTest(simulation_test_case.SimulationTestCase):
     classifier = functional.from_keras(
       tf.keras.Model(inputs, tf.keras.layers.Dense(3)(inputs))
     )
-    compute = federated_prior.build_evidence(classifier)
+    compute = site_shares.build_evidence(classifier)
     self.assertEqual(
       compute.type_signature.compact_representation(),
       '(<weights=<trainable=<float32[4,3],float32[3]>,non_trainable=<>>@SERVER,'

@@ -10,7 +10,6 @@ import numpy as np
 from scipy import special
 import tensorflow as tf
 
-from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 
 _MEAN = np.array([0.5, 0.3, 0.2], np.float32)
@@ -92,7 +91,7 @@ class AdaptationTest(absltest.TestCase):
   def test_shares_are_those_of_plain_iterations(self):
     ((logits, _),) = _draw_clients(strength=1.0, num_clients=1)
     prior = _prior(temperature=1.4)
-    found = adaptation.estimate_site_shares(tf.constant(logits), prior)
+    found = share_prior.estimate_site_shares(tf.constant(logits), prior)
     np.testing.assert_allclose(
       found.shares, _estimate_by_numpy(logits, prior), rtol=1e-4
     )
@@ -101,7 +100,7 @@ class AdaptationTest(absltest.TestCase):
     ((logits, _),) = _draw_clients(strength=1.0, num_clients=1)
     shares = np.array([0.1, 0.0, 0.9], np.float32)
     found = tf.nn.softmax(
-      adaptation.adapt_logits(
+      share_prior.adapt_logits(
         tf.constant(logits), tf.constant(shares), _prior(weight=0.3)
       )
     )
@@ -112,21 +111,21 @@ class AdaptationTest(absltest.TestCase):
   def test_with_infinite_strength_is_the_global_model(self):
     ((logits, _),) = _draw_clients(strength=1.0, num_clients=1)
     prior = _prior(strength=math.inf)
-    found = adaptation.estimate_site_shares(tf.constant(logits), prior)
+    found = share_prior.estimate_site_shares(tf.constant(logits), prior)
     np.testing.assert_allclose(found.shares, _MEAN)
     self.assertEqual(found.evidence, 0)
     np.testing.assert_allclose(
-      tf.nn.softmax(adaptation.adapt_logits(logits, found.shares, prior)),
+      tf.nn.softmax(share_prior.adapt_logits(logits, found.shares, prior)),
       special.softmax(logits, axis=1),
       atol=1e-6,
     )
 
   def test_a_large_strength_and_few_images_are_nearly_the_global_model(self):
     ((logits, _),) = _draw_clients(strength=0.1, num_clients=1)
-    near = adaptation.estimate_site_shares(logits, _prior(strength=1e6)).shares
+    near = share_prior.estimate_site_shares(logits, _prior(strength=1e6)).shares
     np.testing.assert_allclose(near, _MEAN, atol=1e-3)
     for number in (0, 1):
-      found = adaptation.estimate_site_shares(
+      found = share_prior.estimate_site_shares(
         logits[:number], _prior(strength=10.0)
       )
       np.testing.assert_allclose(found.shares, _MEAN, atol=1e-6)
@@ -137,8 +136,8 @@ class AdaptationTest(absltest.TestCase):
     prior = _find_prior(clients)
     right = np.zeros(2)
     for logits, labels in clients:
-      shares = adaptation.estimate_site_shares(logits[:40], prior).shares
-      adapted = adaptation.adapt_logits(logits[40:], shares, prior).numpy()
+      shares = share_prior.estimate_site_shares(logits[:40], prior).shares
+      adapted = share_prior.adapt_logits(logits[40:], shares, prior).numpy()
       for i, each in enumerate((logits[40:], adapted)):
         right[i] += np.sum(each.argmax(axis=1) == labels[40:])
     self.assertGreater(right[1], right[0] + 100)
@@ -147,7 +146,7 @@ class AdaptationTest(absltest.TestCase):
     rng = np.random.default_rng(0)
     x = 2 * np.eye(3)[[2] * 50] + rng.normal(size=[50, 3])
     logits = (2 * x + np.log(_MEAN)).astype(np.float32)
-    found = adaptation.estimate_site_shares(logits, _prior(strength=1.0))
+    found = share_prior.estimate_site_shares(logits, _prior(strength=1.0))
     self.assertGreater(found.shares[2], 0.95)
     self.assertLess(found.deviations[2], 0.05)
     self.assertGreater(found.evidence, 10)

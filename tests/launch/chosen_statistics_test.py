@@ -20,7 +20,7 @@ from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.algorithms import training_settings
 from tff_semifl.cli import commands
-from tff_semifl.core import batch_norm_statistics
+from tff_semifl.core import statistics_passes
 
 _SMALL = {
   'task': small_digits.SETTINGS['task'],
@@ -56,9 +56,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     ('all_labels', 20, {}),
   )
   def test_server_batches(self, system_name, batch_size, changes):
-    with mock.patch.object(
-      batch_norm_statistics, 'build_pooled_batch_norm_statistics'
-    ) as build:
+    with mock.patch.object(statistics_passes, 'build_pooled_pass') as build:
       experiment = self._create(
         system_name, batch_norm_statistics='server_batches', **changes
       )

@@ -25,7 +25,7 @@ from tests.launch import programs
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.cli import program
-from tff_semifl.export import exported_model
+from tff_semifl.export import tflite
 
 # A user's model has no width.
 _SMALL_MODEL = {'model': small_digits.SETTINGS['model'], 'model_width': None}
@@ -50,7 +50,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     shape = model.input_shape[1:]
     images = small_model.random_images(5, shape)
     np.testing.assert_allclose(
-      exported_model.load(path).predict(images),
+      tflite.load(path).predict(images),
       small_model.probabilities(model, images),
       atol=1e-5,
     )
@@ -110,7 +110,7 @@ class ExportSavedModelTest(parameterized.TestCase):
       ['README.md', 'confusion_matrix.png', 'labels.txt', 'model_int8.tflite'],
     )
     self.assertEqual(
-      exported_model.load(export / 'model_int8.tflite').class_names[0],
+      tflite.load(export / 'model_int8.tflite').class_names[0],
       'airplane',
     )
 
@@ -130,7 +130,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     self.assertIn('| saved_model | . |', printed)
     export = self._experiment / 'export'
     self._assert_exported(model, export)
-    self.assertEqual(exported_model.load(export).class_names, ('cat', 'dog'))
+    self.assertEqual(tflite.load(export).class_names, ('cat', 'dog'))
     card = (export / 'README.md').read_text()
     self.assertIn('| data | 4 labeled images, 3 of 3 clients, 3 of', card)
     changed = self._folder / 'changed'

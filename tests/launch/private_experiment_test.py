@@ -11,12 +11,12 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
+from launch import demo
 from tests import small_systems
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.experiment import client_privacy
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import models
 from tff_semifl.experiment import plan
 from tff_semifl.experiment import training_warnings
@@ -120,7 +120,7 @@ class PrivateExperimentTest(parameterized.TestCase):
     described = json.dumps(said)
     self.assertGreater(said['privacy']['epsilon'], 1)
     self.assertEqual(said['privacy']['rounds'], 2)
-    alone = experiment_lib.without_clients(experiment)
+    alone = demo.without_clients(experiment)
     self.assertNotIn(experiment.privacy_key.secret.hex(), described)
     self.assertNotIn(str(experiment.privacy_key.cohort_seed), described)
     self.assertFalse(self._folder.exists())

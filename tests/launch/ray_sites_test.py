@@ -29,7 +29,7 @@ from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.data import pipelines
 from tff_semifl.experiment import checkpoints
-from tff_semifl.experiment import metrics_file
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import plan
 from tff_semifl.experiment import site_shares
 from tff_semifl.experiment import training as training_lib
@@ -165,7 +165,9 @@ class SitesTest(absltest.TestCase):
           checkpoints=checkpoints.Checkpoints(
             self.folder / 'states', num_kept=1
           ),
-          metrics_manager=metrics_file.MetricsFile(self.folder / 'metrics.csv'),
+          metrics_manager=experiment_folder.MetricsFile(
+            self.folder / 'metrics.csv'
+          ),
           on_start=lambda first_round: None,
           on_round=lambda round_num, metrics: None,
         )

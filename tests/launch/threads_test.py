@@ -19,6 +19,7 @@ from tests.launch import programs
 from tff_semifl import runtime as runtime_lib
 from tff_semifl.cli import commands
 from tff_semifl.experiment import filled_settings
+from tff_semifl.experiment import local_runtime
 from tff_semifl.experiment import runtimes
 
 _FEW = 32 * 32 * 32
@@ -41,7 +42,7 @@ def _new_program():
 
 
 def _pixels(of_clients, of_server, of_inference=1):
-  return runtimes.BatchPixels(of_clients, of_server, of_inference)
+  return local_runtime.BatchPixels(of_clients, of_server, of_inference)
 
 
 def _few_pixels():
@@ -84,8 +85,8 @@ class ThreadsTest(parameterized.TestCase):
     (8, None, None, None),
   )
   def test_clients_at_a_time(self, num_cores, threads, clients, expected):
-    chosen = runtimes.InProcess(
-      threads=runtimes.Threads(
+    chosen = local_runtime.InProcess(
+      threads=local_runtime.Threads(
         threads_per_operation=threads, max_concurrent_clients=clients
       )
     )
@@ -108,7 +109,7 @@ class ThreadsTest(parameterized.TestCase):
     )
 
   def test_chosen_number_of_threads(self):
-    threads = runtimes.Threads(threads_per_operation=3)
+    threads = local_runtime.Threads(threads_per_operation=3)
     with _new_program() as set_threads:
       runtimes.Ray(threads=threads).limit_threads(_few_pixels)
     set_threads.assert_called_once_with(3)
@@ -123,12 +124,12 @@ class ThreadsTest(parameterized.TestCase):
     (_pixels(_FEW, _FEW), 4, 4, None, 2),
   )
   def test_threads_by_place(self, pixels, chosen, *expected):
-    threads = runtimes.Threads(threads_per_operation=chosen)
+    threads = local_runtime.Threads(threads_per_operation=chosen)
     with (
       _new_program() as set_threads,
       mock.patch.object(os, 'sched_getaffinity', lambda _: range(8)),
     ):
-      limited = runtimes.InProcess(threads=threads).limit_threads(
+      limited = local_runtime.InProcess(threads=threads).limit_threads(
         lambda: pixels
       )
       self.assertSequenceEqual(
@@ -148,7 +149,7 @@ class ThreadsTest(parameterized.TestCase):
       )
 
   def test_where_threads_stay_as_they_are(self):
-    runtime = runtimes.InProcess()
+    runtime = local_runtime.InProcess()
     with _new_program() as set_threads:
       with mock.patch.dict(os.environ, {_VARIABLE: '4'}):
         self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
@@ -162,9 +163,9 @@ class ThreadsTest(parameterized.TestCase):
       set_threads.assert_not_called()
       set_threads.side_effect = RuntimeError('it has begun')
       self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
-      chosen = runtimes.Threads(threads_per_operation=1)
+      chosen = local_runtime.Threads(threads_per_operation=1)
       with self.assertRaisesRegex(RuntimeError, 'it has begun'):
-        runtimes.InProcess(threads=chosen).limit_threads(_few_pixels)
+        local_runtime.InProcess(threads=chosen).limit_threads(_few_pixels)
 
 
 if __name__ == '__main__':

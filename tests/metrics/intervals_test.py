@@ -10,6 +10,7 @@ import numpy as np
 
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric
+from tff_semifl.results import summary
 
 
 class IntervalsTest(absltest.TestCase):
@@ -28,7 +29,7 @@ class IntervalsTest(absltest.TestCase):
     # The 97.5% quantile of t with two degrees of freedom is 4.3027.
     half = 4.3027 / math.sqrt(3)
     np.testing.assert_allclose(
-      intervals.of_mean([1.0, 2.0, 3.0]), (2 - half, 2 + half), atol=1e-4
+      summary.of_mean([1.0, 2.0, 3.0]), (2 - half, 2 + half), atol=1e-4
     )
 
   def test_difference_is_that_of_agresti_and_min(self):
@@ -58,7 +59,7 @@ class IntervalsTest(absltest.TestCase):
   def test_standard_error(self):
     # Deviations from the mean are -3, 1 and 2: sqrt(14/2) / sqrt(3).
     self.assertAlmostEqual(
-      intervals.standard_error([0.80, 0.84, 0.85]),
+      summary.standard_error([0.80, 0.84, 0.85]),
       math.sqrt(7) / math.sqrt(3) / 100,
     )
 
@@ -79,7 +80,7 @@ def _logits(is_right):
 class BootstrapTest(absltest.TestCase):
   def test_of_an_accuracy_is_near_wilsons(self):
     is_right = np.arange(400) < 280
-    found = intervals.bootstrap(
+    found = metric.bootstrap(
       metric.accuracy, np.zeros(400, int), _logits(is_right)
     )
     np.testing.assert_allclose(
@@ -91,7 +92,7 @@ class BootstrapTest(absltest.TestCase):
     labels = generator.integers(3, size=50)
     logits = generator.normal(size=[50, 3])
     first, again, other = (
-      intervals.bootstrap(metric.auc, labels, logits, seed=seed)
+      metric.bootstrap(metric.auc, labels, logits, seed=seed)
       for seed in (0, 0, 1)
     )
     self.assertEqual(first, again)
@@ -101,9 +102,9 @@ class BootstrapTest(absltest.TestCase):
   def test_samples_of_one_class_have_no_auc(self):
     labels = np.array([0, 1, 1])
     logits = np.array([[2, 0], [0, 2], [0, 3]])
-    found = intervals.bootstrap(metric.auc, labels, logits)
+    found = metric.bootstrap(metric.auc, labels, logits)
     self.assertEqual(found, (1, 1))
-    found = intervals.bootstrap(metric.auc, labels[1:], logits[1:])
+    found = metric.bootstrap(metric.auc, labels[1:], logits[1:])
     self.assertTrue(np.isnan(found).all())
 
 

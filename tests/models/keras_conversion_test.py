@@ -13,6 +13,7 @@ from tff_semifl.models import functional
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
+from tff_semifl.models import zhang2020_networks
 
 _SHAPE = (6, 6, 3)
 _IMAGES = np.random.default_rng(0).uniform(0, 255, (5, *_SHAPE)).astype('f')
@@ -166,7 +167,7 @@ class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
     x = np.random.default_rng(0).normal(3, 2, size=(2, 4, 4, num_channels))
     layer = tf.keras.layers.BatchNormalization()
     layer.build(x.shape)
-    layer = keras_conversion.to_group_norm(layer)
+    layer = zhang2020_networks.to_group_norm(layer)
     self.assertAllClose(
       layer(x.astype(np.float32)),
       residual_reference.normalize_groups(x, num_groups),
@@ -180,7 +181,7 @@ class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
     layer = static_batch_norm.StaticBatchNormalization()
     layer.build(tf.TensorShape(x.shape))
     self.assertAllClose(
-      keras_conversion.to_group_norm(layer)(x),
+      zhang2020_networks.to_group_norm(layer)(x),
       x / np.sqrt(1e-4 + 1e-5),
       rtol=1e-3,
     )
@@ -240,7 +241,7 @@ class FrozenTest(parameterized.TestCase, tf.test.TestCase):
     layer = tf.keras.layers.BatchNormalization(trainable=False)
     layer.build([None, 8])
     self.assertIsInstance(
-      keras_conversion.to_group_norm(layer),
+      zhang2020_networks.to_group_norm(layer),
       static_batch_norm.StaticBatchNormalization,
     )
 

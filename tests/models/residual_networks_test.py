@@ -14,6 +14,7 @@ import tensorflow as tf
 from tests import wide_resnet_reference
 from tests.models import residual_reference
 from tff_semifl.models import fedmatch_networks
+from tff_semifl.models import fixmatch_wide_resnet
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import static_batch_norm
 from tff_semifl.models import wide_resnet
@@ -26,7 +27,7 @@ _STATIC = (
   residual_reference.normalize_batch,
 )
 _GROUPS = (
-  keras_conversion.to_group_norm,
+  zhang2020_networks.to_group_norm,
   # As many groups as there are channels, but at most 32.
   lambda x: residual_reference.normalize_groups(x, min(32, x.shape[-1])),
 )
@@ -67,9 +68,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     (_create_post_activation, 11_173_962),
     # Biases of the stem, and of nine convolutions in each group.
     (
-      lambda: wide_resnet.create_fixmatch_wide_resnet(
-        (32, 32, 3), 10, depth=28, width=2
-      ),
+      lambda: fixmatch_wide_resnet.create((32, 32, 3), 10, depth=28, width=2),
       1_467_610 + 16 + 9 * (32 + 64 + 128),
     ),
     (
@@ -215,7 +214,7 @@ def _assert_uniform(array, num_inputs):
 
 def _create_fixmatch(**changes):
   arguments = {'depth': 10, 'width': 1, 'num_groups': 3, 'seed': 1} | changes
-  return wide_resnet.create_fixmatch_wide_resnet((16, 16, 3), 4, **arguments)
+  return fixmatch_wide_resnet.create((16, 16, 3), 4, **arguments)
 
 
 def _convolve(x, kernel, bias, stride=1):

@@ -9,6 +9,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.models import padded_batches
 from tff_semifl.models import static_batch_norm
 
 _EPSILON = 1e-5  # PyTorch's.
@@ -165,7 +166,7 @@ def _differentiate(inputs, weight, gamma, beta, upstream):
   sources = [inputs, gamma, beta]
   with tf.GradientTape() as tape:
     tape.watch(sources)
-    outputs = static_batch_norm.normalize(
+    outputs = padded_batches.normalize(
       inputs, weight, gamma, beta, _WEIGHTED_EPSILON
     )
   return tape.gradient(outputs, sources, upstream)
@@ -180,7 +181,7 @@ class NormalizeTest(parameterized.TestCase, tf.test.TestCase):
 
     @tf.function
     def normalize(inputs, weight, gamma, beta):
-      return static_batch_norm.normalize(
+      return padded_batches.normalize(
         inputs, weight, gamma, beta, _WEIGHTED_EPSILON
       )
 

@@ -93,17 +93,17 @@ class PrivacyStatementTest(parameterized.TestCase):
       )
     )
     for name in ('export', 'model.tflite'):
-      loaded = exported_model.load(folder / name)
+      loaded = tflite.load(folder / name)
       self.assertEqual(loaded.privacy, _STATEMENT)
       self.assertEqual(loaded.class_names, small_model.CLASS_NAMES)
     (folder / 'export' / 'privacy.json').write_text('{')
     with self.assertRaisesRegex(
       exported_model.ExportedModelError, '/privacy.json is damaged: '
     ):
-      exported_model.load(folder / 'export')
+      tflite.load(folder / 'export')
     # Models without differential privacy have no such file.
     (folder / 'export' / 'privacy.json').unlink()
-    self.assertIsNone(exported_model.load(folder / 'export').privacy)
+    self.assertIsNone(tflite.load(folder / 'export').privacy)
 
 
 if __name__ == '__main__':

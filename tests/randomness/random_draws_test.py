@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 import tensorflow as tf
 
+from tff_semifl.algorithms import gradient_steps
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_draws
@@ -39,7 +40,7 @@ def _select(num_images, num_before, client_id):
   seed = random_seeds.stateless_seed(
     0, random_seeds.Purpose.FIX_ORDER, client_id
   )
-  return random_draws.select_batch(num_images, _BATCH_SIZE, num_before, seed)
+  return gradient_steps.select_batch(num_images, _BATCH_SIZE, num_before, seed)
 
 
 def _visit(population, rounds):
@@ -96,7 +97,7 @@ class EpochsOfClientsTest(parameterized.TestCase):
 
   def test_without_images_there_is_nothing_to_visit(self):
     seed = random_seeds.stateless_seed(0, random_seeds.Purpose.FIX_ORDER, 0)
-    self.assertEmpty(random_draws.select_batch(0, 3, 5, seed).numpy())
+    self.assertEmpty(gradient_steps.select_batch(0, 3, 5, seed).numpy())
 
 
 class SelectFromStreamTest(parameterized.TestCase):

@@ -10,7 +10,7 @@ from absl.testing import absltest
 from tests.repository import source_tree
 
 # Imports are followed from here to the file with the gradient tape.
-_FIRST = 'tff_semifl/core/rounds.py'
+_FIRST = 'tff_semifl/core/alternating_round.py'
 _CLIENT = 'tff_semifl/core/client_update.py'
 _LAST = 'tff_semifl/core/training_loop.py'
 _ROOMS = ('tff_semifl/core/',)

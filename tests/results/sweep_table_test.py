@@ -7,7 +7,6 @@ import math
 
 from absl.testing import absltest
 
-from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import presets
 from tff_semifl.results import sweep_table
 
@@ -25,17 +24,17 @@ _ROWS = [
   sweep_table.Row(
     _CELL,
     [
-      metrics_table.Results(9, 0.80, 0.90, 0.2, 1.0),
-      metrics_table.Results(9, 0.84, 0.90, 0.4, 2.0),
-      metrics_table.Results(9, 0.85, 0.93, 0.3, 6.0),
+      sweep_table.Results(9, 0.80, 0.90, 0.2, 1.0),
+      sweep_table.Results(9, 0.84, 0.90, 0.4, 2.0),
+      sweep_table.Results(9, 0.85, 0.93, 0.3, 6.0),
     ],
   ),
   sweep_table.Row(
     _OTHER,
     [
-      metrics_table.Results(9, 0.81, 0.9, 0.5, 0.25),
+      sweep_table.Results(9, 0.81, 0.9, 0.5, 0.25),
       None,
-      metrics_table.Results(9, 0.83, 0.9, 0.5, 0.25),
+      sweep_table.Results(9, 0.83, 0.9, 0.5, 0.25),
     ],
   ),
   sweep_table.Row(
@@ -63,7 +62,7 @@ def _rows(*losses):
     sweep_table.Row(
       entry,
       [
-        *(metrics_table.Results(9, 0.95, 0.95, loss, 1.0) for loss in of_entry),
+        *(sweep_table.Results(9, 0.95, 0.95, loss, 1.0) for loss in of_entry),
         *[None] * (2 - len(of_entry)),
       ],
     )
@@ -132,7 +131,7 @@ class TableTest(absltest.TestCase):
     self.assertIsNone(third['accuracy_mean'])
 
   def test_test_images_of_another_task_are_not_compared(self):
-    one = [metrics_table.Results(9, 0.5, 0.625, 1.0, 0.25)]
+    one = [sweep_table.Results(9, 0.5, 0.625, 1.0, 0.25)]
     rows = [
       sweep_table.Row(_CELL, one, task)
       for task in ('digits', 'cifar10', 'digits', 'cifar10')

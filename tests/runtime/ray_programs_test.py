@@ -10,7 +10,7 @@ import tensorflow_federated as tff
 from tensorflow_federated.proto.v0 import computation_pb2
 
 from tff_semifl import runtime
-from tff_semifl.privacy import aggregators
+from tff_semifl.privacy import means
 from tff_semifl.privacy import privacy_key
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import graph_functions
@@ -74,7 +74,7 @@ def _run_without(absent, computation, argument):
 
 class StagesTest(absltest.TestCase):
   def test_key_of_the_noise_stays_here(self):
-    factory = aggregators.PrivateMean(noise_multiplier=1.0).build(
+    factory = means.PrivateMean(noise_multiplier=1.0).build(
       clients_per_round=2, key=privacy_key.PrivacyKey(bytes(32))
     )
     mean = factory.create(tff.TensorType(np.float32, [3]))

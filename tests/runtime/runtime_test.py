@@ -16,6 +16,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import runtime
+from tff_semifl.experiment import runtimes
 
 
 @tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
@@ -44,7 +45,7 @@ class SimulationContextTest(tf.test.TestCase):
   def test_native_context_ends_its_worker(self):
     before = tff.framework.get_context_stack().current
     children = psutil.Process().children()
-    with runtime.native_context():
+    with runtimes.native_context():
       self.assertEqual(_sum([1, 2]), 3)
       [worker] = set(psutil.Process().children()) - set(children)
     self.assertIs(tff.framework.get_context_stack().current, before)

@@ -16,6 +16,7 @@ from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
+from tff_semifl.core import alternating_round
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
@@ -56,7 +57,7 @@ class Averaging(system.System):
 
   def run_round(self, *arguments: Any) -> federated_process.RoundOutput:
     """Runs a round of `core.rounds`, from the parts, the state and the data."""
-    return rounds_lib.semifl_round(*arguments)
+    return alternating_round.semifl_round(*arguments)
 
   def build(
     self, ingredients: system.Ingredients
@@ -251,7 +252,7 @@ class FromSums(system.System):
       guides=client.guides,
     )
     parts = dataclasses.replace(parts, aggregator=None, finalizer=None)
-    return composition.build(parts, rounds_lib.semifl_round)
+    return composition.build(parts, alternating_round.semifl_round)
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]

@@ -20,13 +20,15 @@ import tensorflow as tf
 
 from tff_semifl.core import hook_arguments
 from tff_semifl.data import pipelines
+from tff_semifl.label_shift import class_shares
 
-# The count of a class without labels.
-_ABSENT = 0.5
 # The least share of a class in the losses.
 _LEAST_SHARE = 1e-3
 # Labels per class at which the client's own prior has a weight of 1/2.
 _LABELS_FOR_HALF_WEIGHT = 2.0
+_BISECTIONS = 40
+# As in FixMatch's code; bounds the factor of a class that is never predicted.
+_EPSILON = 1e-6
 
 
 def count_labels(server: hook_arguments.Server) -> tf.Tensor:
@@ -38,12 +40,6 @@ def count_labels(server: hook_arguments.Server) -> tf.Tensor:
     return counts + tf.reduce_sum(labels, axis=0)
 
   return pipelines.fold(server.data, tf.zeros([num_classes]), add_counts)
-
-
-def from_counts(counts: tf.Tensor) -> tf.Tensor:
-  """The prior of counted labels, float32 [classes]; a count of 0 is 1/2."""
-  counts = tf.maximum(counts, _ABSENT)
-  return counts / tf.reduce_sum(counts)
 
 
 def label_weight(counts: tf.Tensor) -> tf.Tensor:
@@ -110,3 +106,56 @@ def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
   prior = tf.maximum(prior, _LEAST_SHARE)
   prior /= tf.reduce_sum(prior)
   return tf.math.log(prior) - tf.math.log(server_prior)
+
+
+def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
+  """The maximum-likelihood strength of clients' Dirichlet prior, float [...].
+
+  The range is from `class_shares.LEAST_STRENGTH` (clients differ) to
+  `GREATEST_STRENGTH` (clients are alike). `mean_log_shares` are the clients'
+  mean of `log_shares`; the prior has parameters strength * `mean_shares`.
+  """
+  target = tf.reduce_sum(mean_shares * mean_log_shares, axis=-1)
+
+  def bisect(low: tf.Tensor, high: tf.Tensor):
+    middle = (low + high) / 2
+    found = tf.exp(middle)
+    slope = (
+      tf.math.digamma(found)
+      - tf.reduce_sum(
+        mean_shares * tf.math.digamma(found[..., tf.newaxis] * mean_shares),
+        axis=-1,
+      )
+      + target
+    )
+    return tf.where(slope > 0, middle, low), tf.where(slope > 0, high, middle)
+
+  low, high = tf.while_loop(
+    lambda *_: True,
+    bisect,
+    tuple(
+      tf.fill(tf.shape(target), tf.math.log(tf.constant(limit, target.dtype)))
+      for limit in (
+        class_shares.LEAST_STRENGTH,
+        class_shares.GREATEST_STRENGTH,
+      )
+    ),
+    maximum_iterations=_BISECTIONS,
+  )
+  return tf.exp((low + high) / 2)
+
+
+def align(
+  logits: tf.Tensor,
+  predicted: tf.Tensor,
+  wanted: tf.Tensor | None = None,
+) -> tf.Tensor:
+  """The logits of probabilities multiplied by `wanted / predicted`.
+
+  `predicted` is the mean of the model's predictions, float32 [classes].
+  `wanted` are class shares, by default equal.
+  """
+  excess = tf.math.log(predicted + _EPSILON)
+  if wanted is not None:
+    excess -= tf.math.log(wanted + _EPSILON)
+  return logits - excess

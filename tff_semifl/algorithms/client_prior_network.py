@@ -79,7 +79,6 @@ class Labeler(method.Guiding):
 
 
 def _find_shape(ingredients: system.Ingredients) -> tuple[int, ...]:
-  """The shape of the linear classifier's input: features, or images."""
   if ingredients.num_features is not None:
     return (ingredients.num_features,)
   return ingredients.classifier.image_shape

@@ -24,6 +24,7 @@ from tff_semifl.algorithms import system
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
+from tff_semifl.label_shift import share_prior
 
 Client = hook_arguments.ClientContext
 Labels = pseudo_labels.PseudoLabels
@@ -64,7 +65,7 @@ class PriorFixMix(flfl.ComposedFixMix):
     del kept  # The server keeps no state.
     counts = client_prior.count_labels(server)
     return {
-      'server_prior': client_prior.from_counts(counts),
+      'server_prior': share_prior.shares_of_counts(counts),
       'label_prior_weight': client_prior.label_weight(counts)
       if self.label_prior_weight is None
       else tf.constant(self.label_prior_weight),

@@ -30,6 +30,7 @@ from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
 from tff_semifl.core import server_work
 from tff_semifl.label_shift import class_shares
+from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
@@ -78,13 +79,13 @@ class ClassEstimate(method.Guiding):
 
     Both are [classes]. With the offset, logits are log p(example | class).
     """
-    shares = client_prior.from_counts(client_prior.count_labels(server))
+    shares = share_prior.shares_of_counts(client_prior.count_labels(server))
     # Relative to the class shares over all clients: a model that predicts the
     # same class at all clients does not mean that clients differ.
     found = tf.maximum(kept.posteriors, _LEAST_SHARE)
     strength = tf.where(
       kept.pull > 0,
-      class_shares.strength(kept.log_shares, found / tf.reduce_sum(found)),
+      client_prior.strength(kept.log_shares, found / tf.reduce_sum(found)),
       tf.cast(tf.size(shares), tf.float32),
     )
     shift = (kept.pull - 1) * tf.math.log(shares) - kept.push
@@ -154,9 +155,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
       [batch, others[: tf.maximum(self.client_labeled_images - size, 0)]],
       axis=0,
     )
-    logits = classifier.logits(
-      weights, tf.cast(tf.gather(data['image'], labeled), tf.float32)
-    )
+    logits = classifier.logits(weights, tf.gather(data['image'], labeled))
     alpha, shift = node.context.guidance[method.OWN]
     likelihoods = class_shares.read(logits + shift)
     shares = class_shares.find(likelihoods, alpha)

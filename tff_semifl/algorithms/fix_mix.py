@@ -11,7 +11,6 @@ References:
 """
 
 import dataclasses
-import types
 from typing import Any
 
 import tensorflow as tf
@@ -22,10 +21,7 @@ from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
-from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
-from tff_semifl.models import fedmatch_networks
-from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
@@ -163,9 +159,7 @@ class LabelEachBatch(method.Method):
   def label(self, client: Client, state: Any) -> tuple[Labels, tf.Tensor]:
     del state
     labels = pseudo_labels.from_logits(client.logits())
-    return labels, pseudo_labels.is_confident(
-      labels, self.confidence.confidence_threshold
-    )
+    return labels, labels.confidences >= self.confidence.confidence_threshold
 
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
     del state
@@ -176,44 +170,3 @@ BATCH_LABEL_SEMIFL = averaging.Alternating(client=LabelEachBatch())
 FEDAVG_FIXMATCH = averaging.Parallel(client=LabelEachBatch())
 FIXMATCH_LABELED_CLIENTS = averaging.LabeledClients(client=LabelEachBatch())
 FEDRGD_AS_IN_SEMIFL = averaging.ParallelInTwoGroups(client=LabelEachBatch())
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class FedMatchAsInSemiFL(averaging.Alternating):
-  """FedMatch as in SemiFL's tables: only disjoint learning."""
-
-  usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
-  models = ('decomposed_wide_resnet',)
-
-  client: method.Method = LabelEachBatch()
-  reproduce_bugs: bool = settings.setting(
-    True,
-    "Whether to reproduce two mistakes of the code of SemiFL's authors: half of"
-    ' the outputs of each kernel only decay at the server, and no node trains'
-    ' normalization and classifier.',
-  )
-
-  def create_optimizers(
-    self, classifier: functional.ImageClassifier
-  ) -> averaging.OptimizerPair:
-    """The clients' optimizer of phi, and the server's optimizer of sigma.
-
-    Gradients are clipped by their norm over all weights, so that steps are
-    shorter than with kernels that are not decomposed.
-    """
-    parts = fedmatch_networks.find_parts(classifier.trainable_names)
-    of_clients, of_server = super().create_optimizers(classifier)
-    if self.reproduce_bugs:
-      return (
-        optimizers.restrict(of_clients, parts.phi),
-        optimizers.restrict(
-          of_server, parts.sigma, optimizers.zero_second_half
-        ),
-      )
-    # Clients and server train normalization and classifier, averaged like phi.
-    return (
-      optimizers.restrict(
-        of_clients, [not is_sigma for is_sigma in parts.sigma]
-      ),
-      optimizers.restrict(of_server, [not is_phi for is_phi in parts.phi]),
-    )

@@ -8,27 +8,39 @@ References:
   learning. NeurIPS 2024.
   Kwon, Kim, Park, Choi. ASAM: Adaptive sharpness-aware minimization for
   scale-invariant learning of deep neural networks. ICML 2021.
+  Berthelot et al. ReMixMatch. ICLR 2020 (distribution alignment).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import dataclasses
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import client_parts
+from tff_semifl.algorithms import client_prior
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import losses
 from tff_semifl.core import pseudo_labels
+from tff_semifl.models import functional
+from tff_semifl.settings import references
 
 # Suffixes of additive weights (biases), whose size does not scale the output.
 _BIAS_SUFFIXES = ('bias:0', 'beta:0')
 # The least size of a weight in ASAM, which avoids division by 0.
 _LEAST_SIZE = 0.01
 _EPSILON = 1e-16
+
+
+def _mean_over_images(values: tf.Tensor) -> tf.Tensor:
+  """The mean over the first axis of float32 [num_images, ...]; 0 if empty."""
+  return tf.math.divide_no_nan(
+    tf.reduce_sum(values, axis=0), tf.cast(tf.shape(values)[0], tf.float32)
+  )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -40,13 +52,11 @@ class ClassAdaptiveThresholds(client_parts.Selection):
   ) -> tf.Tensor:
     """Selects images by equations 7 to 9 of (FL)^2, bool [images]."""
     del client
-    shares = pseudo_labels.mean_over_images(labels.probabilities)
-    thresholds = pseudo_labels.mean_over_images(
-      labels.confidences
-    ) * tf.math.divide_no_nan(shares, tf.reduce_max(shares))
-    return pseudo_labels.is_confident(
-      labels, tf.gather(thresholds, labels.labels)
+    shares = _mean_over_images(labels.probabilities)
+    thresholds = _mean_over_images(labels.confidences) * tf.math.divide_no_nan(
+      shares, tf.reduce_max(shares)
     )
+    return labels.confidences >= tf.gather(thresholds, labels.labels)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -132,7 +142,7 @@ class LearningStatus(client_parts.Weighting):
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
     """The weight of a client: 1 minus mean confidence; 0 without images."""
-    return pseudo_labels.mean_over_images(1.0 - client.labels.confidences)
+    return _mean_over_images(1.0 - client.labels.confidences)
 
 
 FLFL = averaging.Alternating(
@@ -143,6 +153,74 @@ FLFL = averaging.Alternating(
   ),
   local_training=training_settings.ClientEpochs(client_batch_size=32),
 )
+
+
+class Predictions(NamedTuple):
+  """Sums over images, float32: probabilities, [classes], and a count."""
+
+  probabilities: tf.Tensor
+  num_images: tf.Tensor
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DistributionAlignment(client_parts.Alignment):
+  """Aligns predictions to equal class shares over all clients.
+
+  The server keeps a moving average of predictions, float32 [classes].
+  """
+
+  alignment_decay: float = settings.setting(
+    0.9,
+    'Decay per round of the average class shares; 0 keeps only the last round.',
+    settings.BELOW_1,
+  )
+
+  def init_guidance(self, model: functional.ImageClassifier) -> tf.Tensor:
+    return tf.fill([model.num_classes], 1.0 / model.num_classes)
+
+  def label(
+    self, client: client_parts.Client, logits: tf.Tensor
+  ) -> client_parts.Labels:
+    aligned = pseudo_labels.from_logits(
+      client_prior.align(logits, client.guidance)
+    )
+    return aligned._replace(unaligned=tf.nn.softmax(logits))
+
+  def guidance(
+    self, kept: tf.Tensor, sums: Predictions, server: hook_arguments.Server
+  ) -> tf.Tensor:
+    del server
+    mean = tf.math.divide_no_nan(sums.probabilities, sums.num_images)
+    moved = self.alignment_decay * kept + (1.0 - self.alignment_decay) * mean
+    return tf.where(sums.num_images > 0, moved, kept)
+
+  def report(self, client: client_parts.Client) -> Predictions:
+    found = client.labels.unaligned
+    return Predictions(
+      tf.reduce_sum(found, axis=0), tf.cast(tf.shape(found)[0], tf.float32)
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FunctionSelection(client_parts.Selection):
+  """Trains on images that a user's function selects, as `select` does."""
+
+  reference: str
+  function: Callable[..., tf.Tensor]
+
+  def select(
+    self, client: client_parts.Client, labels: client_parts.Labels
+  ) -> tf.Tensor:
+    return self.function(client, labels)
+
+
+def load_selection(reference: str) -> client_parts.Selection:
+  """Loads a selection of another package: a part, or a function."""
+  found = references.load(reference)
+  if isinstance(found, client_parts.Selection | type):
+    return settings.outside(client_parts.Selection)(reference)
+  references.check_callable(found, 'client', 'labels')
+  return FunctionSelection(reference=reference, function=found)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -158,10 +236,10 @@ class ComposedFixMix(fix_mix.FixMix):
     'Selection of training images: fixed_threshold, those above a confidence;'
     ' class_adaptive of (FL)^2, a threshold for each class, by how often the'
     ' client predicts the class.',
-    load=client_parts.load_selection,
+    load=load_selection,
   )
   alignment: client_parts.Alignment | None = settings.choice(
-    {'none': None, 'distribution': client_parts.DistributionAlignment()},
+    {'none': None, 'distribution': DistributionAlignment()},
     'none',
     'Alignment of predictions: none, or distribution, to equal class shares'
     ' over all clients.',

@@ -14,6 +14,7 @@ import dataclasses
 import functools
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -27,11 +28,13 @@ from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
+from tff_semifl.core import rounds
 from tff_semifl.core import server_work
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
+from tff_semifl.privacy import means
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
@@ -40,7 +43,7 @@ from tff_semifl.randomness import random_seeds
 class Aggregation(aggregators.Aggregation):
   """The aggregation of gradients, without differential privacy."""
 
-  aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
+  aggregator: means.Aggregator = aggregators.choose_without_privacy(
     'the images that a client of federated SGD trains on depend on how often it'
     ' took part before, which is secret, and epsilon is not computed for that'
   )
@@ -79,7 +82,7 @@ class GradientSteps(system.System):
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
     """Labels the images of a batch.
 
-    `data` has the type `pipelines.client_with_participation_type`; `batch` are
+    `data` has the type `client_with_participation_type`; `batch` are
     the positions of images in `data`, int32 [batch]. Returns the labels of the
     batch, and additional fields of the client's `LocalTraining`.
     """
@@ -117,7 +120,7 @@ class GradientSteps(system.System):
     work = client_work.build_client_work(
       ingredients.classifier,
       functools.partial(self.train_client, ingredients),
-      data_type=pipelines.client_with_participation_type(
+      data_type=client_with_participation_type(
         ingredients.classifier.image_shape, ingredients.num_features
       ),
       optimizer=self.optimizer.build(),
@@ -134,7 +137,7 @@ class GradientSteps(system.System):
         aggregator=aggregator,
         guides=self.create_guides(ingredients),
       ),
-      gradient_round,
+      rounds.gradient_round,
     )
 
   def train_client(
@@ -153,16 +156,14 @@ class GradientSteps(system.System):
     """
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
     node = federated_process.Node(context, data['client_id'])
-    batch = random_draws.select_batch(
+    batch = select_batch(
       tf.shape(data['image'])[0],
       self.client.client_batch_size,
       data['earlier_rounds'],
       random_seeds.stateless_seed(context.seed, purpose.FIX_ORDER, node.key),
     )
     labels, further = self.label(ingredients, weights, node, data, batch)
-    is_kept = pseudo_labels.is_confident(
-      labels, self.confidence.confidence_threshold
-    )
+    is_kept = labels.confidences >= self.confidence.confidence_threshold
     augmented = self.augment_at_client(ingredients)(
       tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
     )
@@ -174,8 +175,8 @@ class GradientSteps(system.System):
     def compute_gradient():
       with tf.GradientTape() as tape:
         tape.watch(weights.trainable)
-        logits = training_loop.train_logits(
-          classifier, weights, images, node.seed(purpose.DROPOUT_MASK)
+        logits = classifier.train_logits(
+          weights, images, node.seed(purpose.DROPOUT_MASK)
         )
         output = training_loop.cross_entropy(
           logits, tf.boolean_mask(self.targets(labels), is_kept)
@@ -226,7 +227,7 @@ class GradientSteps(system.System):
       def take_step():
         node = federated_process.Node(context)
         purpose = random_seeds.Purpose
-        indices = random_draws.select_batch(
+        indices = select_batch(
           tf.shape(data['label'])[0],
           self.server.filled_batch_size,
           context.round_num,  # The server trains in each round.
@@ -236,7 +237,7 @@ class GradientSteps(system.System):
           tf.gather(data['image'], indices),
           node.seed(purpose.SERVER_AUGMENTATION),
         )
-        gradient, output = training_loop.cross_entropy_gradient(
+        gradient, output = cross_entropy_gradient(
           classifier,
           weights,
           images,
@@ -279,36 +280,51 @@ class GradientSteps(system.System):
     return system.Steps(min(num_labeled, 1), min(len(client_sizes), 1))
 
 
-def gradient_round(
-  p: composition.Parts,
-  state: tff.Value,
-  server_data: tff.Value,
-  client_data: tff.Value,
-  memories: tff.Value | None = None,
-) -> federated_process.RoundOutput:
-  """A round of federated SGD: one step of the global model.
+def select_batch(
+  num_images: tf.Tensor,
+  batch_size: int,
+  num_before: tf.Tensor,
+  order_seed: tf.Tensor,
+) -> tf.Tensor:
+  """The images of a batch of shuffled epochs, int32 [batch], maybe smaller.
 
-  The step is along the gradient of the server's batch plus the mean of the
-  clients' gradients. The finalizer is not used.
+  `num_before` counts earlier batches; epochs' orders follow from `order_seed`.
   """
+  num_batches = tf.maximum(-(-num_images // batch_size), 1)
+  start = num_before % num_batches * batch_size
+  epoch_seed = random_draws.fold_in(order_seed, num_before // num_batches)
+  indices = random_draws.order(num_images, epoch_seed)
+  return indices[start : start + batch_size]
 
-  def zero_if_unused(is_used, gradient):
-    return tuple(tf.where(is_used, g, tf.zeros_like(g)) for g in gradient)
 
-  context = p.begin(state)
-  received = p.send(state, context, server_data)
-  trained = p.clients(received, client_data, memories)
-  mean = p.mean(state, trained)
-  gradient = composition.run(zero_if_unused, mean.is_used, mean.update)
-  stepped = p.server(
-    state, state.global_model_weights, context, server_data, gradient
-  )
-  return p.finish(
-    state,
-    context,
-    trained,
-    {'server': stepped.measurements, 'aggregator': mean.measurements},
-    global_model_weights=p.with_statistics(stepped.weights, server_data),
-    aggregator=mean.state,
-    server_work=stepped.state,
+def cross_entropy_gradient(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  images: tf.Tensor,
+  labels: tf.Tensor,
+  seed: tf.Tensor,
+) -> tuple[tuple[tf.Tensor, ...], training_loop.BatchOutput]:
+  """The gradient of the mean cross-entropy, and its `BatchOutput`."""
+  with tf.GradientTape() as tape:
+    tape.watch(weights.trainable)
+    logits = classifier.train_logits(weights, images, seed)
+    output = training_loop.cross_entropy(logits, labels)
+  return tuple(tape.gradient(output.loss, weights.trainable)), output
+
+
+def client_with_participation_type(
+  image_shape: pipelines.ImageShape, num_features: int | None = None
+) -> tff.SequenceType:
+  """The type of a client's data with its number of earlier client updates.
+
+  With `num_features`, chunks also have features of the images.
+  """
+  features = {}
+  if num_features is not None:
+    features['features'] = pipelines.batch_type((num_features,))
+  return pipelines.chunks(
+    client_id=np.int32,
+    earlier_rounds=np.int32,
+    **features,
+    image=pipelines.batch_type(image_shape),
   )

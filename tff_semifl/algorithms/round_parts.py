@@ -12,12 +12,12 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
+from tff_semifl.core import alternating_round
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import method as method_lib
-from tff_semifl.core import rounds
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.core import training_loop
 from tff_semifl.models import functional
@@ -77,7 +77,7 @@ def build_process_without_clients(
     build_round_parts(
       ingredients, client_work, server_work, learning_rate_fn=learning_rate_fn
     ),
-    rounds.semifl_round,
+    alternating_round.semifl_round,
   )
 
 

@@ -20,7 +20,6 @@ from tff_semifl.core import client_states
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.data import sources
-from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
@@ -166,8 +165,8 @@ class System(settings.Settings, abc.ABC):
     """
     if client.prior is None:
       return logits
-    site = adaptation.estimate_site_shares(client.logits, client.prior)
-    return adaptation.adapt_logits(logits, site.shares, client.prior).numpy()
+    site = share_prior.estimate_site_shares(client.logits, client.prior)
+    return share_prior.adapt_logits(logits, site.shares, client.prior).numpy()
 
   def find_share_prior(
     self, metrics: Mapping[str, float], mean_shares: np.ndarray

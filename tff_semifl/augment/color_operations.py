@@ -11,7 +11,11 @@ All operations take and return float32 images [batch, height, width, 3] of whole
 gray levels in 0..255. Strengths are [batch] or a scalar.
 """
 
+from collections.abc import Callable
+
 import tensorflow as tf
+
+from tff_semifl.augment import rand_augment
 
 # Pillow's weights of red, green and blue in a gray image, in units of 2^-16
 # (ITU-R 601-2).
@@ -187,3 +191,12 @@ def product(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
   """
   # XLA cannot fuse a minimum into a multiply-add.
   return tf.minimum(first * second, _LIMIT)
+
+
+def create_fixed_operation(
+  name: str, apply: Callable[[tf.Tensor], tf.Tensor]
+) -> rand_augment.Operation:
+  """An operation without random parameters."""
+  return rand_augment.Operation(
+    name, lambda num_images, seed: (), lambda images, _: apply(images)
+  )

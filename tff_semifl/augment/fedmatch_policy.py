@@ -60,7 +60,7 @@ def create_operations() -> list[rand_augment.Operation]:
   Parameters are indices, int32 [batch] in 0..4, or in -4..4.
   """
   color = color_operations
-  fixed = rand_augment.create_fixed_operation
+  fixed = color_operations.create_fixed_operation
   return [
     fixed('autocontrast', color.auto_contrast),
     # No effect, as in the authors' code.
@@ -150,6 +150,6 @@ def _draw_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 def _draw_signed_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   """Draws an index and one of two directions for each image."""
   indices = _draw_indices(num_images, random_draws.fold_in(seed, 0))
-  return indices * rand_augment.draw_signs(
+  return indices * geometric_operations.draw_signs(
     num_images, random_draws.fold_in(seed, 1)
   )

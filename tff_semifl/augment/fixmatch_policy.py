@@ -108,7 +108,7 @@ def create_operations(version: Version) -> list[rand_augment.Operation]:
   in -9..9.
   """
   color = color_operations
-  fixed = rand_augment.create_fixed_operation
+  fixed = color_operations.create_fixed_operation
   operations = [
     fixed('Identity', tf.identity),
     fixed('AutoContrast', color.auto_contrast),
@@ -198,7 +198,7 @@ def _draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 def _draw_signed_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   """Draws a level in 1..9 or -9..-1 for each image: int32 [num_images]."""
   levels = _draw_levels(num_images, random_draws.fold_in(seed, 0))
-  return levels * rand_augment.draw_signs(
+  return levels * geometric_operations.draw_signs(
     num_images, random_draws.fold_in(seed, 1)
   )
 
@@ -247,12 +247,11 @@ def _translate_by_share(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
 def _cut_out_beside(
   images: tf.Tensor, seed: tf.Tensor, num_pixels: tf.Tensor
 ) -> tf.Tensor:
-  """Covers a box near a random point."""
   # For EMNIST the code of Zhang et al. fills with half of the highest level of
   # the image. The result is the same for images with a white pixel.
   return geometric_operations.cut_out_beside(
     images,
-    rand_augment.draw_points(tf.shape(images)[0], seed),
+    geometric_operations.draw_points(tf.shape(images)[0], seed),
     num_pixels=num_pixels,
     fill=MID_GRAY,
   )

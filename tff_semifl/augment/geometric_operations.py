@@ -17,6 +17,7 @@ import math
 import tensorflow as tf
 
 from tff_semifl.augment import color_operations
+from tff_semifl.randomness import random_draws
 
 # The precision of Pillow's nearest-neighbor coordinates, 2^-16.
 _FIXED_POINT_BITS = 16
@@ -182,3 +183,14 @@ def _fetch(images: tf.Tensor, columns: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
   pixels = (first_rows + tf.clip_by_value(rows, 0, height - 1)) * width
   pixels += tf.clip_by_value(columns, 0, width - 1)
   return tf.gather(tf.reshape(images, [-1, channels]), pixels)
+
+
+def draw_signs(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws -1 or 1 for each image, equally likely: int32 [num_images]."""
+  bits = random_draws.integers([num_images], seed, least=0, bound=2)
+  return 2 * bits - 1
+
+
+def draw_points(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws a point for each image: float32 [num_images, 2] in 0..1."""
+  return random_draws.uniform([num_images, 2], seed)

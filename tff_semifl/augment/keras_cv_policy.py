@@ -156,8 +156,6 @@ def _translation(width: tf.Tensor, height: tf.Tensor) -> dict[str, tf.Tensor]:
 
 
 def _clipped_normal(mean: float, maximum: float, *shape: int) -> _Draw:
-  """Draws from a normal distribution, clipped to [0, maximum]."""
-
   def draw(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     drawn = tf.random.stateless_normal(
       [num_images, *shape], seed, mean=mean, stddev=STANDARD_DEVIATION * maximum

@@ -38,26 +38,6 @@ class NotCompiledError(ValueError):
   """XLA cannot compile an operation."""
 
 
-def create_fixed_operation(
-  name: str, apply: Callable[[tf.Tensor], tf.Tensor]
-) -> Operation:
-  """An operation without random parameters."""
-  return Operation(
-    name, lambda num_images, seed: (), lambda images, _: apply(images)
-  )
-
-
-def draw_signs(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws -1 or 1 for each image, equally likely: int32 [num_images]."""
-  bits = random_draws.integers([num_images], seed, least=0, bound=2)
-  return 2 * bits - 1
-
-
-def draw_points(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws a point for each image: float32 [num_images, 2] in 0..1."""
-  return random_draws.uniform([num_images, 2], seed)
-
-
 def apply_random_operations(
   images: tf.Tensor,
   seed: tf.Tensor,
@@ -109,7 +89,6 @@ def _apply_one_each(
   operations: Sequence[Operation],
   application_probability: float,
 ) -> tf.Tensor:
-  """Draws an operation for each image, and applies it."""
   num_images = tf.shape(images)[0]
   choices = random_draws.integers(
     [num_images], random_draws.fold_in(seed, 0), least=0, bound=len(operations)

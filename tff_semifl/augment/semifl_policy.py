@@ -55,7 +55,7 @@ def build_semifl_rand_augment() -> augmentation.Augmentation:
 def create_operations() -> list[rand_augment.Operation]:
   """The 15 operations, named and ordered as in the authors' code."""
   color = color_operations
-  fixed = rand_augment.create_fixed_operation
+  fixed = color_operations.create_fixed_operation
   cut_out = functools.partial(
     geometric_operations.cut_out_beside,
     num_pixels=_CUTOUT_PIXELS,
@@ -66,11 +66,13 @@ def create_operations() -> list[rand_augment.Operation]:
     _enhance('Brightness', color.enhance_brightness),
     _enhance('Color', color.enhance_color),
     _enhance('Contrast', color.enhance_contrast),
-    rand_augment.Operation('CutoutConst', rand_augment.draw_points, cut_out),
+    rand_augment.Operation(
+      'CutoutConst', geometric_operations.draw_points, cut_out
+    ),
     fixed('Equalize', color.equalize),
     fixed('Invert', color.invert),
     fixed('Posterize', lambda images: color.posterize(images, _NUM_BITS)),
-    rand_augment.Operation('Rotate', rand_augment.draw_signs, _rotate),
+    rand_augment.Operation('Rotate', geometric_operations.draw_signs, _rotate),
     _enhance('Sharpness', color.enhance_sharpness),
     _move('ShearX', 'b', _SHEAR),
     _move('ShearY', 'd', _SHEAR),
@@ -85,7 +87,7 @@ def create_operations() -> list[rand_augment.Operation]:
 
 
 def _enhance(name: str, operation) -> rand_augment.Operation:
-  return rand_augment.create_fixed_operation(
+  return color_operations.create_fixed_operation(
     name, lambda images: operation(images, _ENHANCEMENT_FACTOR)
   )
 
@@ -98,7 +100,7 @@ def _move(name: str, coefficient: str, amount: float) -> rand_augment.Operation:
     maps = geometric_operations.affine(**{coefficient: amounts})
     return geometric_operations.fetch_bilinear(images, maps, fill=_BLACK)
 
-  return rand_augment.Operation(name, rand_augment.draw_signs, apply)
+  return rand_augment.Operation(name, geometric_operations.draw_signs, apply)
 
 
 def _rotate(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:

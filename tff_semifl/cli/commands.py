@@ -11,6 +11,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from tff_semifl import settings
 from tff_semifl.cli import command_line
+from tff_semifl.cli import help_text
 from tff_semifl.cli import program
 from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_settings
@@ -24,7 +25,7 @@ _COMMON = {
   'preset': "Settings of a cell of a paper's table or figure, such as"
   ' semifl/cifar10_4000_iid; tff_semifl/experiment/presets.csv lists all'
   ' presets. Other flags and flagfiles take precedence over it.',
-  **command_line.COMMON,
+  **help_text.COMMON,
 }
 
 
@@ -153,19 +154,7 @@ def run(
   )
 
 
-def run_on_data(
-  main: Callable[[_Own, experiment_settings.Data], None], own: _Own
-) -> None:
-  """Runs a program with the data settings of SemiFL."""
-  program.run(
-    lambda both: main(both.own, both.part),
-    beside(own, create_data),
-    elsewhere=names_of_all_settings,
-  )
-
-
 def _say_systems(how: str, *, is_asked: bool) -> NoReturn:
-  """Prints the systems, and ends the process."""
   lines = [
     command_line.describe_program(),
     f'usage: {how} [--flag=value ...]',
@@ -173,6 +162,6 @@ def _say_systems(how: str, *, is_asked: bool) -> NoReturn:
     'systems:',
   ]
   for name, system in system_registry.SYSTEMS.items():
-    lines.extend([f'  {name}', command_line.wrap(system.summary)])
+    lines.extend([f'  {name}', help_text.wrap(system.summary)])
   print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
   sys.exit(0 if is_asked else 1)

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from tff_semifl import settings
 from tff_semifl.export import exported_model as exported_model_lib
+from tff_semifl.export import tflite
 from tff_semifl.files import durable_files
 
 _MAX_SEED = 2**31 - 1
@@ -104,7 +105,7 @@ class ExportedModel(settings.Settings):
     ):
       if not self.exported_model:
         raise ValueError('name the folder or the file of a model')
-      return exported_model_lib.load(pathlib.Path(self.exported_model))
+      return tflite.load(pathlib.Path(self.exported_model))
 
   def blame_images(
     self, *errors: type[Exception]

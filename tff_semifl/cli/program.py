@@ -26,6 +26,7 @@ from absl import logging
 import tff_semifl
 from tff_semifl import settings
 from tff_semifl.cli import command_line
+from tff_semifl.cli import help_text
 
 # TensorFlow reads this variable on import. Its messages about the machine would
 # hide the output of a program.
@@ -110,7 +111,7 @@ def run(
   *,
   how: str | None = None,
   arguments: Sequence[str] | None = None,
-  common: Mapping[str, str] = command_line.COMMON,
+  common: Mapping[str, str] = help_text.COMMON,
   elsewhere: Callable[[], Collection[str]] = frozenset,
   takes: Callable[[str], bool] | None = None,
   interrupted: str = INTERRUPTED,
@@ -145,7 +146,7 @@ def run(
       chosen, _, _ = command_line.choose(create, arguments)
       print(command_line.describe_program())
       print(f'usage: {how} [--flag=value ...]')
-      print(command_line.format_help(chosen, common))
+      print(help_text.format_help(chosen, common))
       sys.exit()
     part, taken = command_line.parse(create, arguments, how, elsewhere, takes)
   except Exception as error:

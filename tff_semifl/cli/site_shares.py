@@ -13,8 +13,8 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.export import exported_model
-from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import input_shift
+from tff_semifl.label_shift import share_prior
 
 COLUMNS = ('class_name', 'share')
 _NUM_SHOWN = 5
@@ -119,13 +119,13 @@ class SiteShares(settings.Settings):
     there are too few images to estimate class shares.
     """
     prior = model.prior
-    logits = adaptation.to_logits(tf.constant(probabilities))
+    logits = share_prior.to_logits(tf.constant(probabilities))
     if self.class_shares is not None:
       shares = read_shares(self.class_shares, model.class_names)
     else:
-      found = adaptation.estimate_site_shares(logits, prior)
+      found = share_prior.estimate_site_shares(logits, prior)
       evidence, count = float(found.evidence), len(logits)
-      if not evidence >= adaptation.LEAST_EVIDENCE:
+      if not evidence >= share_prior.LEAST_SITE_EVIDENCE:
         raise settings.SettingError(
           'adapt_shares',
           True,
@@ -140,7 +140,7 @@ class SiteShares(settings.Settings):
       )
       inputs.warn_of_shift()
     adapted = tf.nn.softmax(
-      adaptation.adapt_logits(logits, shares, prior)
+      share_prior.adapt_logits(logits, shares, prior)
     ).numpy()
     changed = np.count_nonzero(
       adapted.argmax(axis=1) != probabilities.argmax(axis=1)

@@ -25,7 +25,6 @@ from tff_semifl.cli import commands
 from tff_semifl.cli import program
 from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_folder
-from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import presets
 from tff_semifl.experiment import system_registry
 from tff_semifl.results import sweep_table
@@ -62,9 +61,9 @@ class Run:
   task: str = ''
   validates: bool = False
 
-  def read(self) -> metrics_table.Results:
+  def read(self) -> sweep_table.Results:
     """Reads the latest results."""
-    return metrics_table.read_results(self.folder / 'metrics.csv')
+    return sweep_table.read_results(self.folder / 'metrics.csv')
 
   @property
   def name(self) -> str:

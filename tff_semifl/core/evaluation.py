@@ -72,7 +72,7 @@ def _add_chunk(
   chunk: Mapping[str, tf.Tensor],
 ) -> tuple[tf.Tensor, ...]:
   num_correct, loss, count, *kept = sums
-  logits = classifier.logits(weights, tf.cast(chunk['image'], tf.float32))
+  logits = classifier.logits(weights, chunk['image'])
   size = tf.cast(tf.shape(logits)[0], tf.float32)
   mean_loss = losses.cross_entropy(logits, chunk['label'])
   return (

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Losses: cross-entropy, consistency and Kullback-Leibler divergence.
+"""Losses: cross-entropy and Kullback-Leibler divergence.
 
 All are means over the examples of a batch.
 """
@@ -34,15 +34,6 @@ def cross_entropy(
       labels=labels, logits=logits
     )
   return _weighted_mean(each, weights)
-
-
-def consistency(targets: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
-  """Mean squared difference of probabilities, over examples and classes.
-
-  This is the consistency loss of the Pi-Model, Mean Teacher and MixMatch.
-  Arguments are float [batch, classes]; targets usually have no gradient.
-  """
-  return tf.reduce_mean(tf.math.squared_difference(targets, probabilities))
 
 
 def divergence_of_each(

@@ -167,16 +167,6 @@ def restrict(
   )
 
 
-def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
-  """Zeroes the gradient for the second half of the outputs, the last axis.
-
-  This reproduces FedMatch in the code of SemiFL's authors.
-  """
-  num_outputs = gradient.shape[-1]
-  is_first = tf.range(num_outputs) < num_outputs // 2
-  return tf.where(is_first, gradient, 0.0)
-
-
 def build_nesterov_sgd(
   learning_rate: float = 0.03,
   *,
@@ -221,18 +211,6 @@ def build_adamw(
       learning_rate, beta_1=beta_1, weight_decay=weight_decay
     ),
     clip_norm=clip_norm,
-  )
-
-
-def move_average(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
-  """`decay * average + (1 - decay) * weights`, structures of tensors.
-
-  (Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
-  consistency targets improve semi-supervised deep learning results. NeurIPS
-  2017.)
-  """
-  return tf.nest.map_structure(
-    lambda old, new: decay * old + (1.0 - decay) * new, average, weights
   )
 
 

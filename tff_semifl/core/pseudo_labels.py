@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
-import tensorflow_federated as tff
 
 
 class PseudoLabels(NamedTuple):
@@ -83,29 +82,6 @@ def with_true_labels(
   )
 
 
-def mean_over_images(values: tf.Tensor) -> tf.Tensor:
-  """The mean over the first axis of float32 [num_images, ...]; 0 if empty."""
-  return tf.math.divide_no_nan(
-    tf.reduce_sum(values, axis=0), tf.cast(tf.shape(values)[0], tf.float32)
-  )
-
-
-def sharpen(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
-  """Probabilities to the power of 1 / temperature, normalized (MixMatch)."""
-  # The softmax of logarithms, because powers of small numbers may be 0.
-  return tf.nn.softmax(tf.math.log(probabilities) / temperature)
-
-
-def is_confident(
-  labels: PseudoLabels, threshold: float | tf.Tensor
-) -> tf.Tensor:
-  """Whether the confidence is at least `threshold`, bool [num_images].
-
-  The threshold, in (0, 1], is a float or float32 [num_images].
-  """
-  return labels.confidences >= threshold
-
-
 # The value of `GivenLabels.image` for padding.
 _PADDING = -1
 
@@ -138,9 +114,6 @@ class GivenLabels(NamedTuple):
 
 
 _DTYPES = (np.int32, np.int32, np.float32)
-GIVEN_LABELS_TYPE = tff.types.to_type(
-  GivenLabels(*(tff.TensorType(dtype, (None,)) for dtype in _DTYPES))
-)
 
 
 def no_given_labels() -> GivenLabels:

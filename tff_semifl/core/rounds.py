@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Round functions for `composition.build`: sequential and parallel training."""
+"""Rounds in which server and clients train in parallel, or send gradients."""
 
 from collections.abc import Callable
 
@@ -10,46 +10,6 @@ import tensorflow_federated as tff
 
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-
-
-def semifl_round(
-  p: composition.Parts,
-  state: tff.Value,
-  server_data: tff.Value,
-  client_data: tff.Value,
-  memories: tff.Value | None = None,
-) -> federated_process.RoundOutput:
-  """Algorithm 1 of SemiFL: clients train, then the server fine-tunes the mean.
-
-  In round 0, and if no client has an update, the server trains the global
-  model, and the states of aggregator and finalizer do not change. Without an
-  aggregator there is no mean, and guides may compute the model.
-  """
-  context = p.begin(state)
-  received = p.send(state, context, server_data)
-  trained = p.clients(received, client_data, memories)
-  changes, weights = {}, state.global_model_weights
-  measured = tff.federated_value((), tff.SERVER)
-  if p.aggregator is not None:
-    mean = p.mean(state, trained)
-    finalized = p.finalizer.next(state.finalizer, weights, mean.update)
-    changes['finalizer'], weights = composition.choose(
-      mean.is_used,
-      (finalized.state, finalized.result),
-      (state.finalizer, weights),
-    )
-    changes['aggregator'], measured = mean.state, mean.measurements
-  weights = p.update(state, context, trained, weights, server_data)
-  tuned = p.server(state, weights, context, server_data)
-  return p.finish(
-    state,
-    context,
-    trained,
-    {'server': tuned.measurements, 'aggregator': measured},
-    global_model_weights=p.with_statistics(tuned.weights, server_data),
-    server_work=tuned.state,
-    **changes,
-  )
 
 
 def parallel_round(
@@ -137,3 +97,38 @@ def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
   """
   smaller = tf.math.floor(num_clients / 2.0)
   return (1.0 / (smaller + 1.0) + 1.0 / (num_clients - smaller + 1.0)) / 2.0
+
+
+def gradient_round(
+  p: composition.Parts,
+  state: tff.Value,
+  server_data: tff.Value,
+  client_data: tff.Value,
+  memories: tff.Value | None = None,
+) -> federated_process.RoundOutput:
+  """A round of federated SGD: one step of the global model.
+
+  The step is along the gradient of the server's batch plus the mean of the
+  clients' gradients. The finalizer is not used.
+  """
+
+  def zero_if_unused(is_used, gradient):
+    return tuple(tf.where(is_used, g, tf.zeros_like(g)) for g in gradient)
+
+  context = p.begin(state)
+  received = p.send(state, context, server_data)
+  trained = p.clients(received, client_data, memories)
+  mean = p.mean(state, trained)
+  gradient = composition.run(zero_if_unused, mean.is_used, mean.update)
+  stepped = p.server(
+    state, state.global_model_weights, context, server_data, gradient
+  )
+  return p.finish(
+    state,
+    context,
+    trained,
+    {'server': stepped.measurements, 'aggregator': mean.measurements},
+    global_model_weights=p.with_statistics(stepped.weights, server_data),
+    aggregator=mean.state,
+    server_work=stepped.state,
+  )

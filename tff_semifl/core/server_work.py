@@ -132,8 +132,7 @@ class SupervisedTraining:
     def loss(trainable, batch, epoch, batch_num, state):
       del state  # Always empty.
       images, labels = batch.examples
-      logits = training_loop.train_logits(
-        self.classifier,
+      logits = self.classifier.train_logits(
         weights._replace(trainable=trainable),
         images,
         node.seed(random_seeds.Purpose.DROPOUT_MASK, epoch, batch_num),
@@ -157,7 +156,6 @@ class SupervisedTraining:
     epoch: tf.Tensor,
     data: Mapping[str, tf.Tensor],
   ) -> rows_lib.Rows:
-    """The augmented images and labels of an epoch, in order."""
     purpose = random_seeds.Purpose
     in_order = rows_lib.Rows((data['image'], data['label']))
     seed = node.seed(purpose.SERVER_ORDER, epoch)

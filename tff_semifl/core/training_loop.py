@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Epochs of minibatch SGD as one TensorFlow graph, and schedules."""
+"""Epochs of minibatch SGD as one TensorFlow graph, and SemiFL's schedule."""
 
 import collections
 from collections.abc import Callable, Sequence
@@ -16,7 +16,6 @@ import tensorflow_federated as tff
 from tff_semifl.core import losses
 from tff_semifl.core import optimizers
 from tff_semifl.core import rows as rows_lib
-from tff_semifl.models import functional
 
 
 class BatchOutput(NamedTuple):
@@ -233,19 +232,6 @@ def count_correct(
   return tf.reduce_sum(tf.cast(is_correct, tf.float32))
 
 
-def train_logits(
-  classifier: functional.ImageClassifier,
-  weights: functional.ModelWeights,
-  images: tf.Tensor,
-  seed: tf.Tensor | None = None,
-) -> tf.Tensor:
-  """The logits of uint8 or float32 images in training mode.
-
-  `seed`, int32 [2], differs for each forward pass; None only without dropout.
-  """
-  return classifier.train_logits(weights, tf.cast(images, tf.float32), seed)
-
-
 def cross_entropy(
   logits: tf.Tensor, labels: tf.Tensor, *, offset: tf.Tensor | None = None
 ) -> BatchOutput:
@@ -262,21 +248,6 @@ def cross_entropy(
   return BatchOutput(loss, count_correct(logits, labels))
 
 
-def cross_entropy_gradient(
-  classifier: functional.ImageClassifier,
-  weights: functional.ModelWeights,
-  images: tf.Tensor,
-  labels: tf.Tensor,
-  seed: tf.Tensor,
-) -> tuple[tuple[tf.Tensor, ...], BatchOutput]:
-  """The gradient of the mean cross-entropy, and its `BatchOutput`."""
-  with tf.GradientTape() as tape:
-    tape.watch(weights.trainable)
-    logits = train_logits(classifier, weights, images, seed)
-    output = cross_entropy(logits, labels)
-  return tuple(tape.gradient(output.loss, weights.trainable)), output
-
-
 def cosine_decay(
   round_num: tf.Tensor | int, *, initial_value: float, total_rounds: int
 ) -> tf.Tensor:
@@ -287,41 +258,3 @@ def cosine_decay(
   """
   elapsed = tf.cast(tf.maximum(round_num - 1, 0), tf.float32)
   return initial_value * 0.5 * (1.0 + tf.cos(math.pi * elapsed / total_rounds))
-
-
-def warm_up_and_cosine(
-  step: tf.Tensor | int,
-  *,
-  base_value: float,
-  warm_up_steps: int,
-  total_steps: int,
-  half_turns: float,
-  floor: float,
-) -> tf.Tensor:
-  """Linear warm-up, then part of a cosine (equation 10 of Zhang et al.).
-
-  With w for `warm_up_steps` and n for `total_steps`, w < n, step t from 0 has
-
-      base_value * t / w                                          if t < w
-      base_value * max(cos(pi * half_turns * (t - w) / (n - w)), floor)   else
-
-  For CIFAR-10 the authors' code has 7/16 half turns in 200 epochs of 1,024
-  steps. The paper's 2.3 half turns in 300 epochs would reach the floor in the
-  first quarter, and later return to the maximum.
-  """
-  step = tf.cast(step, tf.float32)
-  share = (step - warm_up_steps) / (total_steps - warm_up_steps)
-  cosine = tf.maximum(tf.cos(math.pi * half_turns * share), floor)
-  return base_value * tf.where(
-    step < warm_up_steps, step / max(warm_up_steps, 1), cosine
-  )
-
-
-def ramp_up(position: tf.Tensor | float, length: float) -> tf.Tensor:
-  """A float32 scalar that rises linearly from 0 at position 0 to 1 at `length`.
-
-  With a length of 0 it is always 1.
-  """
-  if length <= 0:
-    return tf.ones([])
-  return tf.minimum(tf.cast(position, tf.float32) / length, 1.0)

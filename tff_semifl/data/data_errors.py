@@ -26,7 +26,6 @@ class ClassError(ValueError):
   """An error with class numbers, which `with_names` replaces by class names."""
 
   def __init__(self, message: str, *classes: int):
-    """Initializes the error."""
     super().__init__(message.format(', '.join(map(str, classes))))
     self._message = message
     self._classes = classes

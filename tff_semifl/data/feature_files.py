@@ -153,7 +153,6 @@ def _read_arrays(
 
 
 def _check_names(found: list[str]) -> None:
-  """Raises a `DataError` if arrays are unknown, or needed arrays missing."""
   for name in found:
     if name not in _NEEDS:
       raise data_errors.DataError(

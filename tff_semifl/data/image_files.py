@@ -6,8 +6,9 @@
 Error messages are predicates, such as 'is empty': callers prepend the file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
+import functools
 import os
 import pathlib
 import re
@@ -16,6 +17,7 @@ import numpy as np
 import PIL.ExifTags
 import PIL.Image
 import PIL.ImageOps
+import tensorflow as tf
 
 from tff_semifl.data import data_errors
 from tff_semifl.data import pixels
@@ -42,7 +44,7 @@ def read_image(
   image = read_image_of_any_size(file, num_channels)
   if image.shape == shape:
     return image, False
-  return pixels.fit_image(image, height, width), True
+  return fit_image(image, height, width), True
 
 
 def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
@@ -77,7 +79,6 @@ def read_size(file: pathlib.Path) -> tuple[int, int]:
 
 
 def _open(file: pathlib.Path) -> PIL.Image.Image:
-  """Loads an image and applies its EXIF orientation."""
   with _opening(file) as image:
     # Pillow would clip gray levels at 255, and keep the upper 8 bits of colors.
     bits = image.tag_v2.get(_BITS_TAG, (1,)) if image.format == 'TIFF' else ()
@@ -132,3 +133,21 @@ def _describe_unknown(file: pathlib.Path) -> str:
   if header[4:8] == b'ftyp':
     return 'has the format HEIC or AVIF; convert it to JPEG'
   return 'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
+
+
+def fit_image(image: np.ndarray, height: int, width: int) -> np.ndarray:
+  """Scales and crops an image, uint8 [height, width, channels]."""
+  fit = _create_function(height, width, image.shape[-1])
+  return fit(image[np.newaxis]).numpy()[0].astype(np.uint8)
+
+
+# A graph takes half the time of eager operations.
+@functools.cache
+def _create_function(
+  height: int, width: int, num_channels: int
+) -> Callable[[np.ndarray], tf.Tensor]:
+  return tf.function(
+    functools.partial(pixels.fit_to_size, height=height, width=width),
+    input_signature=[tf.TensorSpec([None, None, None, num_channels], tf.uint8)],
+    autograph=False,
+  )

@@ -19,7 +19,7 @@ import tqdm
 
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
-from tff_semifl.data import sources
+from tff_semifl.data import image_storage
 
 _MAX_BATCH_SIZE = 64
 # A larger photo is a batch of its own.
@@ -116,12 +116,13 @@ def _allocate(
         f'{what} do not fit into the memory', 'image_size'
       ) from error
   try:
-    return sources.create_stored(shape)
+    return image_storage.create_stored(shape)
   except (OSError, OverflowError) as error:
     raise data_errors.DataError(
       f'{what} are {size / 1e9:,.1f} GB, for which there is no room in'
-      f' {sources.storage_folder()} ({getattr(error, "strerror", error)}); set'
-      ' TMPDIR to a folder on a larger disk, or choose a smaller image_size',
+      f' {image_storage.storage_folder()}'
+      f' ({getattr(error, "strerror", error)}); set TMPDIR to a folder on a'
+      ' larger disk, or choose a smaller image_size',
       'image_size',
     ) from error
 

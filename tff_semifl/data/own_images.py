@@ -145,7 +145,6 @@ def _add_channels(field: str, images: np.ndarray) -> np.ndarray:
 
 
 def _to_levels(field: str, images: np.ndarray) -> np.ndarray:
-  """Converts pixels to uint8 in 0..255."""
   if images.dtype.kind not in 'uif':
     raise ValueError(
       f'{field}: found pixels of dtype {images.dtype}; give uint8 or floats'
@@ -262,7 +261,6 @@ def _pick(field: str, parts: tuple[Any, ...], labeled: bool) -> tuple[Any, ...]:
 
 
 def _is_batched(spec: tuple[tf.TensorSpec, ...]) -> bool:
-  """Whether elements are batches of images."""
   image = spec[0].shape
   if image.rank == 2:
     # Either a batch of feature vectors, or a gray image without channels.
@@ -273,3 +271,25 @@ def _is_batched(spec: tuple[tf.TensorSpec, ...]) -> bool:
     return False
   # Either a batch of gray images without channels, or an image with channels.
   return image[-1] is not None and image[-1] not in _CHANNELS
+
+
+def measure_pixels(
+  images: np.ndarray,
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+  """The mean and standard deviation of each channel, in 0..1, as two tuples.
+
+  For the server's images only: clients' images are private. Deviations are at
+  least one gray level, so that callers can divide by them.
+  """
+  levels = np.arange(256) / 255
+  means, standard_deviations = [], []
+  for channel in range(images.shape[-1]):
+    # A histogram of levels is exact, and needs no copy of the images in floats.
+    counts = np.zeros(256, np.int64)
+    for image in images:
+      counts += np.bincount(image[..., channel].ravel(), minlength=256)
+    mean = np.average(levels, weights=counts)
+    variance = np.average((levels - mean) ** 2, weights=counts)
+    means.append(float(mean))
+    standard_deviations.append(max(float(np.sqrt(variance)), 1 / 255))
+  return tuple(means), tuple(standard_deviations)

@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.data import image_storage
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_seeds
 from tff_semifl.runtime import sites
@@ -38,30 +39,12 @@ def batch_type(image_shape: ImageShape) -> tff.TensorType:
 
 def labeled_type(image_shape: ImageShape) -> tff.SequenceType:
   """The type of the server's data: chunks of images with labels."""
-  return _chunks(image=batch_type(image_shape), label=_LABELS)
+  return chunks(image=batch_type(image_shape), label=_LABELS)
 
 
 def client_type(image_shape: ImageShape) -> tff.SequenceType:
   """The type of a client's data: chunks of images, with the client's id."""
-  return _chunks(client_id=np.int32, image=batch_type(image_shape))
-
-
-def client_with_participation_type(
-  image_shape: ImageShape, num_features: int | None = None
-) -> tff.SequenceType:
-  """The type of a client's data with its number of earlier client updates.
-
-  With `num_features`, chunks also have features of the images.
-  """
-  features = {}
-  if num_features is not None:
-    features['features'] = batch_type((num_features,))
-  return _chunks(
-    client_id=np.int32,
-    earlier_rounds=np.int32,
-    **features,
-    image=batch_type(image_shape),
-  )
+  return chunks(client_id=np.int32, image=batch_type(image_shape))
 
 
 def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
@@ -70,12 +53,13 @@ def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
   If only some clients have labels, `label` is empty at the others: one type for
   all, as TFF demands, but no place for labels that are for metrics only.
   """
-  return _chunks(
+  return chunks(
     client_id=np.int32, image=batch_type(image_shape), label=_LABELS
   )
 
 
-def _chunks(**fields: Any) -> tff.SequenceType:
+def chunks(**fields: Any) -> tff.SequenceType:
+  """The type of chunks with these fields, types by name in order."""
   return tff.SequenceType(collections.OrderedDict(fields))
 
 
@@ -257,7 +241,7 @@ class ClientPopulation:
 
   def _chunk(self, client: int) -> collections.OrderedDict[str, Any]:
     images = self._data.images[self._partition[client]]
-    if not isinstance(images, sources.SiteImages):
+    if not isinstance(images, image_storage.SiteImages):
       images = np.asarray(images)
     return collections.OrderedDict(client_id=np.int32(client), image=images)
 
@@ -266,7 +250,7 @@ def _to_dataset(
   chunk: collections.OrderedDict[str, Any],
 ) -> tf.data.Dataset | sites.SiteDataset:
   images = chunk['image']
-  if isinstance(images, sources.SiteImages):
+  if isinstance(images, image_storage.SiteImages):
     return images.dataset({k: v for k, v in chunk.items() if k != 'image'})
   return tf.data.Dataset.from_tensors(chunk)
 

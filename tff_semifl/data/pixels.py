@@ -6,25 +6,7 @@
 It uses only TensorFlow, the only library that an exported model needs.
 """
 
-from collections.abc import Callable
-import functools
-
-import numpy as np
 import tensorflow as tf
-
-_FACTORS_AND_OFFSETS = {
-  '0_to_255': (1.0, 0.0),
-  '0_to_1': (1 / 255, 0.0),
-  '-1_to_1': (1 / 127.5, -1.0),
-}
-RANGES = tuple(_FACTORS_AND_OFFSETS)
-
-
-def rescale(images: tf.Tensor, name: str) -> tf.Tensor:
-  """Rescales images in 0..255 to the range `name`, one of `RANGES`."""
-  if name == '0_to_255':
-    return images
-  return tf.keras.layers.Rescaling(*_FACTORS_AND_OFFSETS[name])(images)
 
 
 def standardize(
@@ -50,12 +32,6 @@ def standardize(
 def fit_to_size(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
   """Applies `scale_and_crop` to uint8 images, and rounds to integers."""
   return tf.round(scale_and_crop(images, height, width))
-
-
-def fit_image(image: np.ndarray, height: int, width: int) -> np.ndarray:
-  """Applies `fit_to_size` to an image, uint8 [height, width, channels]."""
-  fit = _create_function(height, width, image.shape[-1])
-  return fit(image[np.newaxis]).numpy()[0].astype(np.uint8)
 
 
 def scale_and_crop(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
@@ -88,15 +64,3 @@ def scale_and_crop(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
     scale,
   )
   return tf.ensure_shape(fitted, [None, height, width, images.shape[-1]])
-
-
-# A graph takes half the time of eager operations.
-@functools.cache
-def _create_function(
-  height: int, width: int, num_channels: int
-) -> Callable[[np.ndarray], tf.Tensor]:
-  return tf.function(
-    functools.partial(fit_to_size, height=height, width=width),
-    input_signature=[tf.TensorSpec([None, None, None, num_channels], tf.uint8)],
-    autograph=False,
-  )

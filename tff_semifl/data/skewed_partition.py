@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Non-IID partitions: by shards, by a Dirichlet distribution, by main classes.
+"""Non-IID partitions, by shards, a Dirichlet distribution or main classes.
 
 The first two follow SemiFL's code, which is more precise than its paper
 (docs/algorithms/data.md).
@@ -84,7 +84,6 @@ def partition_main_classes(
 
 
 def _deal_main_classes(num_classes: int, num_clients: int) -> np.ndarray:
-  """Each client's main classes, bool [clients, classes]."""
   num_each = math.ceil(num_classes / num_clients)
   dealt = np.arange(num_clients * num_each).reshape(num_clients, num_each)
   is_main = np.zeros([num_clients, num_classes], bool)
@@ -261,3 +260,27 @@ def _draw_dirichlet_cuts(
     cuts.append((np.cumsum(shares) * class_size).astype(np.int64)[:-1])
     client_sizes += np.diff(cuts[-1], prepend=0, append=class_size)
   return cuts if client_sizes.min() >= _MIN_IMAGES else None
+
+
+def count_classes(
+  labels: np.ndarray, shares: Sequence[np.ndarray], num_classes: int
+) -> np.ndarray:
+  """Counts each client's images of each class: int64 [clients, classes]."""
+  return np.stack(
+    [np.bincount(labels[indices], minlength=num_classes) for indices in shares]
+  )
+
+
+def measure_label_skew(counts: np.ndarray) -> float:
+  """The non-IID level R in 0..1: the mean distance of two clients' labels.
+
+  The distance is half the sum of absolute differences of class fractions (total
+  variation). A single client has level 0. `counts` come from `count_classes`,
+  for clients that all have images.
+  """
+  n = len(counts)
+  # In the sum over all pairs, the i-th of n sorted numbers counts i times
+  # positively and n - 1 - i times negatively.
+  fractions = np.sort(counts / counts.sum(axis=1, keepdims=True), axis=0)
+  times = 2 * np.arange(n) - (n - 1)
+  return float((times @ fractions).sum() / max(n * (n - 1), 1))

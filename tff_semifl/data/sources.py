@@ -5,21 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import hashlib
-import math
-import os
-import pathlib
-import tempfile
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
-import weakref
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from tff_semifl.data import data_errors
-
-if TYPE_CHECKING:
-  from tff_semifl.runtime import sites
+from tff_semifl.data import image_storage
 
 # Marks an unknown class.
 UNKNOWN_LABEL = -1
@@ -68,78 +60,9 @@ def zeros(shape: Sequence[int]) -> np.ndarray:
   return np.zeros([1, *shape], kind_of(shape).dtype)
 
 
-def storage_folder() -> pathlib.Path:
-  """The folder for files of images: $TMPDIR, by default /var/tmp.
-
-  /tmp is in memory on many systems.
-  """
-  return pathlib.Path(os.environ.get('TMPDIR') or '/var/tmp')
-
-
-def create_stored(shape: tuple[int, ...]) -> np.memmap:
-  """Creates an array of zeros, uint8, that is mapped from a file.
-
-  The file is anonymous, and freed with the array or this process. Other
-  processes of this user can read the file by the array's `filename`.
-  """
-  file = tempfile.TemporaryFile(dir=storage_folder())
-  # A full disk fails here, rather than after minutes of reading photos.
-  os.posix_fallocate(file.fileno(), 0, math.prod(shape))
-  path = f'/proc/{os.getpid()}/fd/{file.fileno()}'
-  images = np.memmap(path, np.uint8, 'r+', shape=shape)
-  weakref.finalize(images, file.close)
-  return images
-
-
-class SiteImages:
-  """Handles to the images that sites hold, one for each site.
-
-  The handles stand in for an array, uint8 [sites, height, width, channels].
-  Rows can be selected, but not read.
-
-  Attributes:
-    names: The names of the sites.
-    dtype: The dtype of the images, uint8.
-  """
-
-  dtype = np.dtype(np.uint8)
-
-  def __init__(self, names: Sequence[str], image_shape: sites.ImageShape):
-    self.names = tuple(names)
-    self._image_shape = image_shape
-
-  @property
-  def shape(self) -> tuple[int, ...]:
-    return (len(self.names), *self._image_shape)
-
-  def __len__(self) -> int:
-    return len(self.names)
-
-  def __getitem__(self, key: slice | np.ndarray) -> SiteImages:
-    names = np.asarray(self.names, object)[key]
-    return SiteImages(names.tolist(), self._image_shape)
-
-  def __array__(self, dtype: np.dtype | None = None) -> NoReturn:
-    """Raises a `DataError`, because the images cannot be read here."""
-    del dtype
-    raise data_errors.DataError(
-      'the images stay at the sites, and the chosen settings need them in one'
-      ' place',
-      'sites',
-    )
-
-  def dataset(self, fields: Mapping[str, np.generic]) -> sites.SiteDataset:
-    """The dataset of a single site; `fields` are the scalars of its chunk."""
-    # The runtime imports TFF, which prediction does not need.
-    from tff_semifl.runtime import sites
-
-    [name] = self.names
-    return sites.SiteDataset(name, dict(fields), self._image_shape)
-
-
 # uint8 [num_images, height, width, channels], or feature vectors, float32
 # [number, features].
-Images: TypeAlias = np.ndarray | SiteImages
+Images: TypeAlias = np.ndarray | image_storage.SiteImages
 
 
 class LabeledImages(NamedTuple):
@@ -180,7 +103,7 @@ class ImagePool(NamedTuple):
     images = self.images
     if not isinstance(images, np.memmap) or not len(indices):
       return ImagePool(images[indices], self.true_labels[indices])
-    found = create_stored((len(indices), *images.shape[1:]))
+    found = image_storage.create_stored((len(indices), *images.shape[1:]))
     for start in range(0, len(indices), _BATCH_SIZE):
       chosen = slice(start, start + _BATCH_SIZE)
       found[chosen] = images[indices[chosen]]
@@ -234,25 +157,3 @@ def hash_images(images: Images) -> np.ndarray:
     batch = np.ascontiguousarray(images[start : start + _BATCH_SIZE])
     digests.extend(hashlib.sha256(image).digest()[:8] for image in batch)
   return np.frombuffer(b''.join(digests), np.uint64)
-
-
-def measure_pixels(
-  images: np.ndarray,
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-  """The mean and standard deviation of each channel, in 0..1, as two tuples.
-
-  For the server's images only: clients' images are private. Deviations are at
-  least one gray level, so that callers can divide by them.
-  """
-  levels = np.arange(256) / 255
-  means, standard_deviations = [], []
-  for channel in range(images.shape[-1]):
-    # A histogram of levels is exact, and needs no copy of the images in floats.
-    counts = np.zeros(256, np.int64)
-    for image in images:
-      counts += np.bincount(image[..., channel].ravel(), minlength=256)
-    mean = np.average(levels, weights=counts)
-    variance = np.average((levels - mean) ** 2, weights=counts)
-    means.append(float(mean))
-    standard_deviations.append(max(float(np.sqrt(variance)), 1 / 255))
-  return tuple(means), tuple(standard_deviations)

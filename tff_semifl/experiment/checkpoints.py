@@ -104,7 +104,6 @@ def _versions(folder: pathlib.Path) -> list[int]:
 
 
 def _read(path: pathlib.Path, round_num: int) -> dict[str, np.ndarray]:
-  """Reads a file; raises a DamagedFileError if it is from another round."""
   arrays = durable_files.read_arrays(path)
   found = arrays.get('round_num', round_num)
   if found != round_num:

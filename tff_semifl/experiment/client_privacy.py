@@ -20,7 +20,7 @@ from tff_semifl import settings
 from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
-from tff_semifl.privacy import aggregators
+from tff_semifl.privacy import means
 from tff_semifl.privacy import privacy_key
 from tff_semifl.privacy import privacy_statement
 
@@ -63,7 +63,7 @@ def compute_epsilon(
 
 
 def obtain_key(
-  private_mean: aggregators.PrivateMean, folder: pathlib.Path
+  private_mean: means.PrivateMean, folder: pathlib.Path
 ) -> privacy_key.PrivacyKey:
   """The key of noise and cohorts: given, read from the folder, or new.
 
@@ -103,7 +103,7 @@ def keep_key(
 
 
 def create_epsilon_fn(
-  private_mean: aggregators.PrivateMean,
+  private_mean: means.PrivateMean,
   num_clients: int,
   clients_per_round: int,
 ) -> Callable[[int], float] | None:

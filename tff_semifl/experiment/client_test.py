@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Holds out images of each client, for measurements at clients."""
+"""Holds out images: of each client, and of the server for validation."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -70,3 +70,37 @@ class ClientTestSplit(settings.Settings):
     kept = [place[share[~is_test[share]]] for share in shares]
     tested = ClientTest(parts[1], [place[each] for each in drawn])
     return {'unlabeled': parts[0], 'shares': kept, 'client_test': tested}
+
+
+def draw_validation(
+  labels: np.ndarray, labeled: np.ndarray, num_validation: int, seed: int
+) -> np.ndarray:
+  """Draws labeled images for validation, evenly from the classes if possible.
+
+  Each class keeps at least one image for training.
+
+  `labels` are int [num_images], `labeled` the int64 indices of the labeled
+  images in any order; the result is int64 [num_validation], sorted indices.
+  """
+  generator = random_seeds.numpy_generator(
+    seed, random_seeds.Purpose.VALIDATION_SPLIT
+  )
+  shuffled = generator.permutation(np.sort(labeled))
+  # Classes give one image each in turn, but not their last image.
+  turns, drawn = [], []
+  for class_index in np.unique(labels[shuffled]):
+    of_class = shuffled[labels[shuffled] == class_index][:-1]
+    drawn.append(of_class)
+    turns.append(np.arange(len(of_class)))
+  candidates = np.concatenate(drawn or [labeled])
+  if num_validation > len(candidates):
+    raise ValueError(
+      f'the server has {len(labeled)} labeled images of {len(drawn)} classes,'
+      f' and trains on at least one of each; {len(candidates)} at most are left'
+      ' to validate on'
+    )
+  # Ties between classes are broken at random.
+  order = np.lexsort(
+    [generator.permutation(len(candidates)), np.concatenate(turns)]
+  )
+  return np.sort(candidates[order[:num_validation]])

@@ -14,12 +14,13 @@ from typing import Any
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.algorithms import system as system_lib
+from tff_semifl.experiment import chosen_models
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import models
+from tff_semifl.experiment import local_runtime
 from tff_semifl.experiment import own_data
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import running
@@ -108,7 +109,7 @@ class Command(settings_lib.Settings):
     return self.experiment.data.create_task(model.create_task)
 
   @functools.cached_property
-  def _limited_runtime(self) -> runtimes.Runtime:
+  def _limited_runtime(self) -> local_runtime.Runtime:
     """The runtime, with its thread limits applied."""
     return self.runtime.runtime.limit_threads(
       lambda: filled_settings.count_batch_pixels(
@@ -142,7 +143,7 @@ def create_experiment(
   system: str | system_lib.System,
   task: image_task.ImageTask | image_task.Task,
   *,
-  create_model: models.CreateModel | None = None,
+  create_model: chosen_models.CreateModel | None = None,
   **settings: Any,
 ) -> experiment_lib.Experiment:
   """Loads the data and builds the experiment.

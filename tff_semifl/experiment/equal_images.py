@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tff_semifl.data import image_storage
 from tff_semifl.data import sources
 from tff_semifl.experiment import federated_data
 
@@ -28,7 +29,7 @@ def describe(
   the evaluation images: test or validation.
   """
   parts = [images.train.images, images.test.images]
-  if not isinstance(images.unlabeled, sources.SiteImages | None):
+  if not isinstance(images.unlabeled, image_storage.SiteImages | None):
     parts.append(images.unlabeled)
   hashes = np.concatenate([*map(sources.hash_images, parts)])
   if len(np.unique(hashes)) == len(hashes):
@@ -45,7 +46,7 @@ def describe(
 
   pool = "clients' images" if len(data.shares) else 'unlabeled images'
   groups = {'labeled images': data.labeled, pool: data.unlabeled}
-  if isinstance(data.unlabeled.images, sources.SiteImages):
+  if isinstance(data.unlabeled.images, image_storage.SiteImages):
     del groups[pool]
   tested = sources.hash_images(data.test.images)
   all_hashes, all_labels = [tested], [data.test.labels]

@@ -6,6 +6,7 @@
 from collections.abc import Callable, Mapping
 import dataclasses
 import functools
+from typing import Any
 
 from absl import logging
 import numpy as np
@@ -13,6 +14,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings as settings_lib
+from tff_semifl.algorithms import system as system_lib
+from tff_semifl.augment import rand_augment
 from tff_semifl.core import evaluation
 from tff_semifl.core import federated_process
 from tff_semifl.data import data_errors
@@ -23,7 +26,6 @@ from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import learning_process
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import statistics as statistics_lib
@@ -32,6 +34,8 @@ from tff_semifl.privacy import privacy_key as privacy_key_lib
 
 _CLIENT_TEST = 'client_test_fraction'
 _EVALUATION_BATCH_SIZE = 500
+
+_Built = tuple[functional.ImageClassifier, federated_process.FederatedProcess]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -137,7 +141,7 @@ def create_experiment(
   with settings_lib.blame(
     'sites', settings.data.task.sites, data_errors.DataError
   ):
-    classifier, process = learning_process.build(
+    classifier, process = build_process(
       settings,
       task,
       model,
@@ -147,7 +151,7 @@ def create_experiment(
       num_clients=clients.num_clients,
     )
     statistics = settings.statistics and settings.statistics.create_pass(
-      system, classifier, data, clients, settings.server_batch_size
+      system, classifier, data, clients
     )
   is_secret = private_mean and private_mean.insecure_fixed_privacy_key is None
   return Experiment(
@@ -190,7 +194,6 @@ def _check_data(
   run: run_settings.RunSettings,
   data: federated_data.FederatedData,
 ) -> None:
-  """Checks that the data suit the settings."""
   part, system = settings.data.task, settings.system
   if not len(data.test.labels):
     raise settings_lib.SettingError(
@@ -235,19 +238,50 @@ def _warn_once(line: str) -> None:
   logging.warning('%s', line)
 
 
-def without_clients(experiment: Experiment) -> Experiment:
-  """The experiment without clients, trained on the server's labels alone.
+def build_process(
+  settings: experiment_settings.ExperimentSettings,
+  task: image_task.ImageTask,
+  model: tf.keras.Model,
+  **others: Any,
+) -> _Built:
+  """Builds the model as pure functions, and the process that trains it.
 
-  Process and server steps stay the same. The name is the default name.
+  XLA compiles both if possible or if the settings demand it. `others` are more
+  fields of `Ingredients`.
   """
-  settings = settings_lib.change(experiment.settings, {'clients_per_round': 0})
-  return dataclasses.replace(
-    experiment,
-    settings=settings,
-    run=dataclasses.replace(
-      experiment.run, experiment_name=settings.default_name
-    ),
-    clients=experiment.clients.with_clients_per_round(0),
-    # Without clients there is no privacy to protect.
-    privacy_key=None,
+  chosen = settings.model
+  if not chosen.compiles:
+    return _build_once(settings, task, model, others, jit_compile=False)
+  try:
+    built = _build_once(settings, task, model, others, jit_compile=True)
+  except settings_lib.SettingError as error:
+    if error.name != 'jit_compile' or chosen.jit_compile:
+      raise
+    logging.warning('Training is not compiled: %s', error.problem)
+    return _build_once(settings, task, model, others, jit_compile=False)
+  logging.info('XLA compiles training in round 1: a minute or two.')
+  return built
+
+
+def _build_once(
+  settings: experiment_settings.ExperimentSettings,
+  task: image_task.ImageTask,
+  model: tf.keras.Model,
+  others: dict[str, Any],
+  *,
+  jit_compile: bool,
+) -> _Built:
+  system, statistics = settings.system, settings.statistics
+  classifier = functional.from_keras(model, jit_compile=jit_compile)
+  ingredients = system_lib.Ingredients(
+    classifier=classifier,
+    weak_augmentation=task.weak_augmentation,
+    strong_augmentation=task.strong_augmentation,
+    seed=settings.seed,
+    computes_statistics=statistics is not None
+    and statistics.are_computed_by_rounds(system),
+    jit_compile=jit_compile,
+    **others,
   )
+  with settings_lib.blame('jit_compile', True, rand_augment.NotCompiledError):
+    return classifier, system.build(ingredients)

@@ -4,12 +4,17 @@
 """The folder of an experiment: the files of a run, and their lock."""
 
 from collections.abc import Collection, Mapping, Sequence
+import csv
 import fcntl
 import gc
+import io
+import math
 import os
 import pathlib
 import types
 from typing import IO, Any
+
+import tensorflow_federated as tff
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.experiment import checkpoints as checkpoints_lib
@@ -18,7 +23,8 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import metrics_file
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import restored_settings
 from tff_semifl.experiment import run_settings
 from tff_semifl.files import durable_files
 
@@ -93,9 +99,6 @@ class ExperimentFolder:
       self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
     )
 
-  def metrics_manager(self) -> metrics_file.MetricsFile:
-    return metrics_file.MetricsFile(self.metrics_path)
-
   def record_length(self) -> None:
     """Updates the recorded length of training, if rounds were added."""
     lengths = {name: self._now.flags[name] for name in self._length.names}
@@ -131,7 +134,9 @@ class ExperimentFolder:
         raise durable_files.OutputError(
           f'{error}; choose another --output_dir'
         ) from error
-      difference = recorded.find_difference(self._now, may_change, self._length)
+      difference = restored_settings.find_difference(
+        recorded, self._now, may_change, self._length
+      )
       if difference is not None:
         raise durable_files.OutputError(
           f'{self.path} holds {difference}; choose another --output_dir, or'
@@ -147,6 +152,49 @@ class ExperimentFolder:
       )
     hparams_file.write(path, self._now)
     return self._now
+
+
+class MetricsFile(tff.program.ReleaseManager):
+  """A CSV file with a row for each evaluated round; new columns come last."""
+
+  def __init__(self, path: pathlib.Path):
+    """Reads the table; an OutputError if it is damaged or not writable."""
+    self._path = path
+    with durable_files.naming(path):
+      try:
+        self._columns, self._rows = metrics_table.read_rows(path)
+      except (csv.Error, ValueError) as error:
+        raise durable_files.OutputError(
+          f'{path} is damaged: {error}; put a good copy in its place, or remove'
+          ' it, and the table begins with the next round'
+        ) from error
+      self._write()
+
+  async def release(
+    self, value: tff.program.ReleasableStructure, key: int
+  ) -> None:
+    """Writes a round's row, and removes rows of this and later rounds.
+
+    The row is on the disk when this returns. NaN becomes an empty cell.
+    """
+    values = {metrics_table.KEY: key, **metrics_table.by_column(value)}
+    with durable_files.naming(self._path):
+      self._columns = [*dict.fromkeys([*self._columns, *values])]
+      self._rows = [
+        row for row in self._rows if int(row[metrics_table.KEY]) < key
+      ]
+      self._rows.append(
+        {k: '' if math.isnan(v) else str(v) for k, v in values.items()}
+      )
+      self._write()
+
+  def _write(self) -> None:
+    table = io.StringIO()
+    writer = csv.DictWriter(table, self._columns, lineterminator='\n')
+    writer.writeheader()
+    writer.writerows(self._rows)
+    with durable_files.replacing(self._path) as file:
+      file.write(table.getvalue().encode())
 
 
 def find_models(export_path: pathlib.Path) -> list[pathlib.Path]:

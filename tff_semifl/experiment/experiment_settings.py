@@ -13,6 +13,7 @@ from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.algorithms import training_settings
 from tff_semifl.data import data_errors
+from tff_semifl.experiment import chosen_models
 from tff_semifl.experiment import equal_images
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import frozen_models
@@ -21,7 +22,7 @@ from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import models
 from tff_semifl.experiment import statistics as statistics_lib
 from tff_semifl.experiment import task_registry
-from tff_semifl.privacy import aggregators
+from tff_semifl.privacy import means
 
 # Settings that are recorded even if the task determines the values.
 SIZES = ('num_labeled', 'num_clients')
@@ -39,10 +40,9 @@ class Seed(settings.Settings):
 
 
 def _load_model(reference: str) -> models.Model:
-  """Loads a frozen network, or the function of a user's model."""
   if reference.startswith(frozen_models.PREFIX):
     return frozen_models.load(reference)
-  return models.load_function(reference)
+  return chosen_models.load_function(reference)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class ChosenModel(settings.Settings):
   """The model, and the compilation of its training."""
 
   model: models.Model = settings.choice(
-    models.MODELS | frozen_models.MODELS,
+    chosen_models.MODELS | frozen_models.MODELS,
     'wide_resnet',
     "Model: wide_resnet, SemiFL's; linear, one layer, the default for"
     ' features; networks of the other papers; frozen:NAME, a linear layer on'
@@ -202,15 +202,10 @@ class ExperimentSettings(settings.Settings):
       return self.model.model.create(task, self.seed)
 
   @property
-  def private_mean(self) -> aggregators.PrivateMean | None:
+  def private_mean(self) -> means.PrivateMean | None:
     """The settings of differential privacy; None if not chosen."""
     aggregation = getattr(self.system, 'averaging', None)
     return aggregation and aggregation.private_mean
-
-  @property
-  def server_batch_size(self) -> int | None:
-    """The server's batch size; None if the system has no such setting."""
-    return settings.as_dict(self.system).get('server_batch_size')
 
   @property
   def default_name(self) -> str:

@@ -20,7 +20,6 @@ from tff_semifl.data import sources
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import progress
-from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import tflite
@@ -43,7 +42,7 @@ _FILES = (
   'variables',
   'assets',
   'model_*.tflite',
-  exported_model.LABELS_FILE,
+  tflite.LABELS_FILE,
   privacy_statement.NAME,
   share_prior.NAME,
   CARD,
@@ -157,7 +156,7 @@ def write(
   file.write_bytes(
     tflite.convert(model, class_names, precision, calibration_images, **facts)
   )
-  (path / exported_model.LABELS_FILE).write_text('\n'.join(class_names))
+  (path / tflite.LABELS_FILE).write_text('\n'.join(class_names))
   return file
 
 
@@ -173,7 +172,7 @@ def examine(
   scores = None
   if test is not None:
     scores = scores_lib.score(
-      exported_model.load(file), _report(test, f'testing {name}')
+      tflite.load(file), _report(test, f'testing {name}')
     )
   return ExportedFile(
     format=name,

@@ -21,46 +21,11 @@ from tff_semifl.data import sources
 from tff_semifl.experiment import client_test as client_test_lib
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import partitions
-from tff_semifl.randomness import random_seeds
 
 
 def has_validation(values: Mapping[str, Any]) -> bool:
   """Whether settings by name choose a validation split."""
   return values.get('num_validation') is not None
-
-
-def draw(
-  labels: np.ndarray, labeled: np.ndarray, num_validation: int, seed: int
-) -> np.ndarray:
-  """Draws labeled images for validation, evenly from the classes if possible.
-
-  Each class keeps at least one image for training.
-
-  `labels` are int [num_images], `labeled` the int64 indices of the labeled
-  images in any order; the result is int64 [num_validation], sorted indices.
-  """
-  generator = random_seeds.numpy_generator(
-    seed, random_seeds.Purpose.VALIDATION_SPLIT
-  )
-  shuffled = generator.permutation(np.sort(labeled))
-  # Classes give one image each in turn, but not their last image.
-  turns, drawn = [], []
-  for class_index in np.unique(labels[shuffled]):
-    of_class = shuffled[labels[shuffled] == class_index][:-1]
-    drawn.append(of_class)
-    turns.append(np.arange(len(of_class)))
-  candidates = np.concatenate(drawn or [labeled])
-  if num_validation > len(candidates):
-    raise ValueError(
-      f'the server has {len(labeled)} labeled images of {len(drawn)} classes,'
-      f' and trains on at least one of each; {len(candidates)} at most are left'
-      ' to validate on'
-    )
-  # Ties between classes are broken at random.
-  order = np.lexsort(
-    [generator.permutation(len(candidates)), np.concatenate(turns)]
-  )
-  return np.sort(candidates[order[:num_validation]])
 
 
 class FederatedData(NamedTuple):
@@ -150,7 +115,9 @@ class Validation(settings.Settings):
     if self.num_validation is None:
       return labeled, data
     with settings.blame('num_validation', self.num_validation):
-      held_out = draw(data.train.labels, labeled, self.num_validation, seed)
+      held_out = client_test_lib.draw_validation(
+        data.train.labels, labeled, self.num_validation, seed
+      )
     return (
       labeled[~np.isin(labeled, held_out)],
       data._replace(test=data.train.select(held_out)),
@@ -165,8 +132,6 @@ class Validation(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _ServerLabels(settings.Settings):
-  """The server's labeled images, for training and validation."""
-
   num_labeled: int | None = settings.setting(
     None,
     'Labeled images at the server, the same number of each class. The default'

@@ -15,8 +15,8 @@ from tff_semifl.algorithms import training_settings
 from tff_semifl.core import batch_norm_statistics
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
+from tff_semifl.experiment import local_runtime
 from tff_semifl.experiment import model_selection
-from tff_semifl.experiment import runtimes
 from tff_semifl.models import functional
 
 # The rule in SemiFL's code when the paper was published.
@@ -84,7 +84,7 @@ def fill_in(
 
 def count_batch_pixels(
   experiment: experiment_settings.ExperimentSettings, task: image_task.ImageTask
-) -> runtimes.BatchPixels:
+) -> local_runtime.BatchPixels:
   """The pixels of the largest batches of training and inference.
 
   Batch sizes are the settings named `*batch_size`, the server's if the name
@@ -103,7 +103,7 @@ def count_batch_pixels(
     of_server = of_clients = [math.inf]
   # A feature vector counts as one pixel.
   num_pixels = math.prod(task.image_shape[:-1])
-  return runtimes.BatchPixels(
+  return local_runtime.BatchPixels(
     num_pixels * max(of_clients, default=0),
     num_pixels * max(of_server, default=0),
     num_pixels * batch_norm_statistics.BATCH_SIZE,

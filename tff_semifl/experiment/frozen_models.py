@@ -21,9 +21,9 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.data import own_images
 from tff_semifl.data import sources
+from tff_semifl.experiment import chosen_models
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import loaded_task
-from tff_semifl.experiment import models
 from tff_semifl.experiment import progress
 from tff_semifl.files import durable_files
 
@@ -58,7 +58,7 @@ def join(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Frozen(models.Linear):
+class Frozen(chosen_models.Linear):
   """A linear layer on the features of a pretrained network.
 
   `reference` is `PREFIX` and the name of the network, see `backbones.load`.

@@ -61,36 +61,6 @@ class Hparams(NamedTuple):
   parts: Mapping[str, Any] | None = None
   notes: Sequence[str] = ()
 
-  def find_difference(
-    self,
-    now: 'Hparams',
-    may_change: Collection[str],
-    length: Length = UNKNOWN_LENGTH,
-  ) -> str | None:
-    """The first difference from the present experiment; None if equal."""
-    if self.system != now.system:
-      return f'another experiment, of {self.system} and not {now.system}'
-    for name in sorted({*now.flags, *self.flags}.difference(may_change)):
-      before, after = self.flags.get(name), now.flags.get(name)
-      are_lengths = isinstance(before, int) and isinstance(after, int)
-      if name in length.names and are_lengths and before < after:
-        if length.may_grow:
-          continue
-        return (
-          f'a run with --{name}={before}, which cannot become {after}, because'
-          ' a schedule, as of the learning rate, depends on how many there are'
-        )
-      if before != after:
-        return f'another experiment, with --{name}={before} and not {after}'
-    part = find_other_part(self.parts, now.parts)
-    if part is not None:
-      return f'another experiment, {part}'
-    if self.data != now.data:
-      return (
-        f'an experiment on other data ({self.data}) than these ({now.data})'
-      )
-    return None
-
   def describe_changes(self, now: 'Hparams') -> list[str]:
     """Describes versions and hardware that changed since the run began."""
     changes = [
@@ -146,37 +116,6 @@ def write(path: pathlib.Path, hparams: Hparams) -> None:
   """Writes a file durably."""
   with durable_files.replacing(path) as file:
     file.write(f'{json.dumps(hparams._asdict(), indent=2)}\n'.encode())
-
-
-def find_other_part(
-  before: Any, now: Any, place: str = 'system, task or model'
-) -> str | None:
-  """The first difference between recorded and present parts; None if equal."""
-  if place == METRICS:
-    # A run may be resumed with more or fewer metrics.
-    both = (before or {}).keys() & (now or {}).keys()
-    before, now = (
-      {name: each[name] for name in both} for each in (before, now)
-    )
-  if before == now:
-    return None
-  if not isinstance(before, dict) or not isinstance(now, dict):
-    return f'whose {place} is {before} and not {now}'
-  if 'class' in before and before['class'] != now.get('class'):
-    found = now.get('class', now)
-    return f'whose {place} is {before["class"]} and not {found}'
-  if before.keys() & {'code', 'digest'} and before.keys() == now.keys():
-    for name in ('code', 'digest'):
-      if before.get(name) != now.get(name):
-        kind = before.get('class') or before.get('name')
-        return f'whose {place}, {kind}, had other content or code'
-  for name in sorted({*before, *now}):
-    is_inside = 'class' in before or place == METRICS
-    inside = f'{place}.{name}' if is_inside else name
-    found = find_other_part(before.get(name), now.get(name), inside)
-    if found is not None:
-      return found
-  return None
 
 
 def _versions() -> dict[str, str | None]:

@@ -205,7 +205,6 @@ def build_augmentation(name: str) -> augmentation.Augmentation:
 
 
 def _load_augmentation(reference: str) -> augmentation.Augmentation:
-  """Loads a user's augmentation from 'package.module:NAME'."""
   found = references.load(reference)
   references.check_callable(found, 'images', 'seed')
   return found

@@ -28,6 +28,7 @@ from tff_semifl.augment import keras_cv_policy
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
+from tff_semifl.data import image_storage
 from tff_semifl.data import own_images
 from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
@@ -64,7 +65,7 @@ def create_task(
   The description, by default from `describe`, has a digest of all images, so
   that a run resumes only with the same images.
   """
-  pixel_mean, pixel_standard_deviation = sources.measure_pixels(
+  pixel_mean, pixel_standard_deviation = own_images.measure_pixels(
     data.server_images
   )
   height, width, num_channels = data.train.images.shape[1:]
@@ -140,7 +141,7 @@ def describe(
   unlabeled, labels = data.unlabeled, data.unlabeled_labels
   shares, names = data.shares or (), ()
   everything = [slice(None)]
-  if isinstance(unlabeled, sources.SiteImages):
+  if isinstance(unlabeled, image_storage.SiteImages):
     # At sites, only the names of the sites are known.
     names, unlabeled, shares = unlabeled.names, None, ()
   if unlabeled is None:
@@ -216,7 +217,7 @@ def create_folder_task(
   )
   unlabeled, shares = found.unlabeled, found.shares
   if sites:
-    unlabeled = sources.SiteImages(
+    unlabeled = image_storage.SiteImages(
       sorted(sites), found.labeled.images.shape[1:]
     )
     # A single index stands for all images of a site.
@@ -264,7 +265,7 @@ def _report(
       "%s: clients' images, %.1f GB, are in a file in %s and not in memory",
       root,
       math.prod(found.unlabeled.shape) / 1e9,
-      sources.storage_folder(),
+      image_storage.storage_folder(),
     )
   changes = ''
   if found.num_resized:

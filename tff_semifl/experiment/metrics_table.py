@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes and reads `metrics.csv`, and finds the results of a run there."""
+"""The columns and rows of `metrics.csv`."""
 
 import collections
 from collections.abc import Mapping
@@ -153,34 +153,3 @@ def read_metrics(file: pathlib.Path) -> Metrics:
     with contextlib.suppress(ValueError):
       metrics[name] = np.array([float(row[name] or 'nan') for row in rows])
   return metrics
-
-
-class Results(NamedTuple):
-  """The latest results of a run; round -1 and zeros before any round.
-
-  Accuracies and mean cross-entropy are for the test images or the validation
-  split. `minutes` is the duration of all rounds, also before an interruption.
-  """
-
-  round_num: int = -1
-  accuracy: float = 0.0
-  best_accuracy: float = 0.0
-  loss: float = 0.0
-  minutes: float = 0.0
-
-
-def read_results(path: pathlib.Path) -> Results:
-  """Reads the results in a `metrics.csv`."""
-  metrics = read_metrics(path) if path.exists() else {'round': ()}
-  if not len(metrics['round']):
-    return Results()
-  kind = 'validation' if 'validation/accuracy' in metrics else 'test'
-  columns = [f'{kind}/{name}' for name in ('accuracy', 'best_accuracy', 'loss')]
-  for column in (*columns, 'seconds'):
-    if column not in metrics:
-      raise MetricsError(f'{path} has no column {column}')
-  return Results(
-    int(metrics['round'][-1]),
-    *(float(metrics[column][-1]) for column in columns),
-    float(metrics['seconds'].sum()) / 60,
-  )

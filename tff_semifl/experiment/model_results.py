@@ -33,9 +33,7 @@ def compute_logits(
 ) -> np.ndarray:
   """Logits, float32 [images, classes]; None stands for the test images."""
   predict = tf.function(
-    lambda weights, images: experiment.classifier.logits(
-      weights, tf.cast(images, tf.float32)
-    ),
+    lambda weights, images: experiment.classifier.logits(weights, images),
     reduce_retracing=True,
   )
   if images is None:

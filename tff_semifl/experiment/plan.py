@@ -13,8 +13,8 @@ from tff_semifl import settings
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import model_results
+from tff_semifl.experiment import site_shares
 from tff_semifl.experiment import training_warnings
-from tff_semifl.label_shift import federated_prior
 
 
 def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
@@ -89,7 +89,7 @@ def _find_programs(experiment: experiment_lib.Experiment) -> list[str]:
   if experiment.statistics is not None:
     computations.append(experiment.statistics.computation)
   if experiment.run.share_prior:
-    computations.append(federated_prior.build_evidence(experiment.classifier))
+    computations.append(site_shares.build_evidence(experiment.classifier))
   # A preparation may be repeated.
   once = {id(each): each for each in computations}.values()
   with settings.blame('runtime', 'ray', runtime.NotPortableError):

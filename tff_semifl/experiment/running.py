@@ -170,7 +170,7 @@ def _train(
         experiment,
         checkpoints=folder.checkpoints(),
         metrics_manager=tff.program.GroupingReleaseManager(
-          [folder.metrics_manager(), *managers]
+          [experiment_folder.MetricsFile(folder.metrics_path), *managers]
         ),
         memories=experiment.settings.system.create_memories(
           experiment.process,

@@ -1,162 +1,59 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings of the runtime."""
+"""The choice of the runtime, and runtimes in other processes."""
 
-import abc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 import contextlib
 import dataclasses
 import os
-from typing import NamedTuple, Self
 
-import tensorflow as tf
+import tensorflow_federated as tff
 
+from tff_semifl import private_api
 from tff_semifl import runtime
 from tff_semifl import settings
+from tff_semifl.experiment import local_runtime
 from tff_semifl.runtime import sites
 from tff_semifl.runtime.ray import options as ray_options
 
 _RESUMES = 'the same command goes on from the last complete round'
 
 
-# 32 images of 32x32 pixels. On two cores, such a batch takes as long with one
-# thread as with two threads (docs/benchmarks.md).
-_FEW_PIXELS = 32 * 32 * 32
-_VARIABLE = 'TF_NUM_INTRAOP_THREADS'
+@contextlib.contextmanager
+def native_context(max_concurrent_clients: int | None = None) -> Iterator[None]:
+  """Runs computations of the `with` block on TFF's own worker, on the CPU.
 
-
-class BatchPixels(NamedTuple):
-  """Pixels of the largest batches; infinity if unknown."""
-
-  of_clients: float
-  of_server: float
-  of_inference: float
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Threads(settings.Settings):
-  """CPU threads per operation, and the number of concurrent clients."""
-
-  max_concurrent_clients: int | None = settings.setting(
-    None,
-    'Clients that train at the same time. By default one for each GPU, else'
-    ' cores divided by threads per operation. Results do not depend on this'
-    ' number.',
-    settings.AT_LEAST_1,
-  )
-  threads_per_operation: int | None = settings.setting(
-    None,
-    'CPU threads of one operation. By default the number of cores. In process'
-    ' and without a GPU, the default is 1 in client updates if batches have at'
-    ' most the pixels of 32 images of 32x32, and 1 everywhere if all batches'
-    ' are this small. With 1 thread, small batches train faster, and the last'
-    ' digits of numbers do not depend on the number of cores.',
-    settings.AT_LEAST_1,
-  )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Runtime(settings.Settings, abc.ABC):
-  """Base class of runtimes.
-
-  Attributes:
-    threads: Limits on threads and on concurrent clients.
+  The worker accepts connections from any machine.
   """
+  former = tff.framework.get_context_stack().current
+  serialization = private_api.value_serialization
+  read = serialization.deserialize_value
 
-  threads: Threads = Threads()
-
-  @property
-  def has_sites(self) -> bool:
-    """Whether the runtime can reach sites that hold clients' images."""
-    return False
-
-  @abc.abstractmethod
-  def context(
-    self, federation: sites.Federation | None = None
-  ) -> contextlib.AbstractContextManager[None]:
-    """A context manager that runs TFF computations on this runtime.
-
-    `federation` has the sites that hold clients' images, if there are sites.
-    """
-
-  def check(self) -> None:
-    """Checks the settings."""
-
-  def limit_threads(self, count_pixels: Callable[[], BatchPixels]) -> Self:
-    """Sets the threads per operation, before TensorFlow initializes.
-
-    `count_pixels` is called only if no number of threads is chosen.
-    """
-    del count_pixels
-    if self.threads.threads_per_operation is not None:
-      tf.config.threading.set_intra_op_parallelism_threads(
-        self.threads.threads_per_operation
-      )
-    return self
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class InProcess(Runtime):
-  """TensorFlow in this process.
-
-  `client_threads` is the number of CPU threads per operation in client updates,
-  set by `limit_threads`; None for the same number as other operations.
-  """
-
-  client_threads: int | None = None
-
-  def limit_threads(self, count_pixels: Callable[[], BatchPixels]) -> Self:
-    chosen = self.threads.threads_per_operation
-    number = of_clients = chosen
-    if chosen is None:
-      # TensorFlow itself reads the variable.
-      if _VARIABLE in os.environ or tf.config.list_physical_devices('GPU'):
-        return self
-      pixels = count_pixels()
-      if pixels.of_clients > _FEW_PIXELS:
-        return self
-      number, of_clients = len(os.sched_getaffinity(0)), 1
-      if max(pixels.of_server, pixels.of_inference) <= _FEW_PIXELS:
-        number = 1
-    try:
-      tf.config.threading.set_intra_op_parallelism_threads(number)
-    except RuntimeError:  # TensorFlow is initialized.
-      if chosen is None:
-        return self
-      raise
-    # TensorFlow reads this when it creates its devices.
-    os.environ[runtime.OWN_THREADS] = 'true'
-    return dataclasses.replace(
-      self,
-      threads=settings.change(self.threads, {'threads_per_operation': number}),
-      client_threads=None if of_clients == number else of_clients,
-    )
-
-  @property
-  def num_clients(self) -> int | None:
-    """The number of concurrent clients; None for one per device."""
-    threads = self.client_threads or self.threads.threads_per_operation
+  # TFF also calls this function for the parts of a value.
+  def read_no_clients(proto, type_hint=None):
+    # TFF raises an error if there are no clients.
     if (
-      self.threads.max_concurrent_clients is not None
-      or threads is None
-      or tf.config.list_physical_devices('GPU')
+      isinstance(type_hint, tff.FederatedType)
+      and type_hint.placement is tff.CLIENTS
+      and not (type_hint.all_equal or proto.federated.value)
     ):
-      return self.threads.max_concurrent_clients
-    return max(1, len(os.sched_getaffinity(0)) // threads)
+      return [], type_hint
+    return read(proto, type_hint)
 
-  def context(
-    self, federation: sites.Federation | None = None
-  ) -> contextlib.AbstractContextManager[None]:
-    del federation  # This runtime has no sites.
-    return runtime.simulation_context(
-      max_concurrent_clients=self.num_clients,
-      client_threads_per_operation=self.client_threads,
-    )
+  tff.backends.native.set_sync_local_cpp_execution_context(
+    max_concurrent_computation_calls=max_concurrent_clients or -1
+  )
+  serialization.deserialize_value = read_no_clients
+  try:
+    yield
+  finally:
+    serialization.deserialize_value = read
+    runtime.replace_context(former)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Native(Runtime):
+class Native(local_runtime.Runtime):
   """TFF's worker process, to check the other runtimes."""
 
   def context(
@@ -164,12 +61,14 @@ class Native(Runtime):
   ) -> contextlib.AbstractContextManager[None]:
     del federation  # This runtime has no sites.
     if self.threads.threads_per_operation is not None:
-      os.environ[_VARIABLE] = str(self.threads.threads_per_operation)
-    return runtime.native_context(self.threads.max_concurrent_clients)
+      os.environ[local_runtime.THREADS_VARIABLE] = str(
+        self.threads.threads_per_operation
+      )
+    return native_context(self.threads.max_concurrent_clients)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Ray(Runtime):
+class Ray(local_runtime.Runtime):
   """Processes of a Ray cluster, here or on other machines."""
 
   ray_address: str | None = settings.setting(
@@ -241,8 +140,8 @@ class Ray(Runtime):
 class ChosenRuntime(settings.Settings):
   """The choice of the runtime."""
 
-  runtime: Runtime = settings.choice(
-    {'in_process': InProcess(), 'native': Native(), 'ray': Ray()},
+  runtime: local_runtime.Runtime = settings.choice(
+    {'in_process': local_runtime.InProcess(), 'native': Native(), 'ray': Ray()},
     'in_process',
     'Runtime of the computations: in_process, the TensorFlow of this program;'
     ' ray, processes of a Ray cluster, on this machine or many machines;'

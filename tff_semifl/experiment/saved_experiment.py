@@ -1,31 +1,22 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads the settings and the trained model in an experiment's folder.
+"""Reads the record and the trained model in an experiment's folder.
 
 Nothing is written, so a run may use the folder at the same time.
 """
 
 from collections.abc import Mapping
 import itertools
-import json
 import math
 import pathlib
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl import settings as settings_lib
 from tff_semifl.experiment import checkpoints
-from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import run_settings
-from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import task_registry
 from tff_semifl.models import functional
-
-# Settings that are recorded for all systems, perhaps derived from others.
-_OF_ALL = {'task', 'total_rounds', 'dry_run', *experiment_settings.SIZES}
 
 
 class SavedExperimentError(Exception):
@@ -142,90 +133,7 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
 def _sequence(
   arrays: Mapping[str, np.ndarray], name: str
 ) -> tuple[np.ndarray, ...]:
-  """The arrays of a named sequence in a checkpoint."""
   names = itertools.takewhile(
     arrays.__contains__, (f'{name}/{index}' for index in itertools.count())
   )
   return tuple(arrays[each] for each in names)
-
-
-def restore(
-  hparams: hparams_file.Hparams, instead: Mapping[str, Any]
-) -> experiment_settings.ExperimentSettings:
-  """Restores the settings of a recorded experiment.
-
-  `instead` overrides recorded settings, such as the path of moved data.
-  """
-  values = {**hparams.flags, **instead}
-  try:
-    # Unknown settings are reported below, with another remedy.
-    experiment = _create(hparams.system, values)
-  except settings_lib.SettingError as error:
-    raise SavedExperimentError(
-      f'its settings cannot be restored here and now: {error}'
-    ) from error
-  known = (
-    # Includes parts from outside, and settings of other choices.
-    settings_lib.as_dict(experiment).keys()
-    | settings_lib.all_names(experiment)
-    | settings_lib.all_names(task_registry.ChosenTask())
-    | run_settings.UNIMPORTANT
-    | _OF_ALL
-  )
-  for name, value in values.items():
-    if name not in known and value is not None:
-      raise SavedExperimentError(
-        'was run by another version of this program, with a setting that this'
-        f' one has not: {name}={value}'
-      )
-  found, recorded = experiment.identify(), hparams.parts or {}
-  # The system is not compared, because the model is already trained.
-  for name in {'task', 'model'} & recorded.keys():
-    difference = hparams_file.find_other_part(recorded[name], found[name], name)
-    if difference is not None:
-      raise SavedExperimentError(f'is an experiment {difference}')
-  return experiment
-
-
-def find_changes(
-  hparams: hparams_file.Hparams,
-  experiment: experiment_settings.ExperimentSettings,
-) -> dict[str, Any]:
-  """The settings of a restored experiment that differ from the defaults."""
-  described = list(settings_lib.describe(experiment))
-  choices = {
-    each.name: hparams.flags[each.name]
-    for each in described
-    if each.is_choice and hparams.flags.get(each.name) is not None
-  }
-
-  def find_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
-    created = settings_lib.as_dict(_create(hparams.system, values))
-    # JSON converts some values.
-    return json.loads(json.dumps(created))
-
-  # The chosen parts determine which settings exist, and their defaults.
-  of_choices = find_defaults({'task': choices['task']})
-  of_others = find_defaults(choices)
-  return {
-    each.name: value
-    for each in described
-    if (value := hparams.flags.get(each.name)) is not None
-    and (
-      each.name == 'task'
-      or value != (of_choices if each.is_choice else of_others).get(each.name)
-    )
-  }
-
-
-def _create(
-  system_name: str | None, values: Mapping[str, Any]
-) -> experiment_settings.ExperimentSettings:
-  """The settings of a system; values of unknown settings are ignored."""
-  return experiment_settings.create(
-    str(system_name),
-    system_registry.load(str(system_name)),
-    task_registry.ChosenTask(),
-    values,
-    lenient=True,
-  )

@@ -8,17 +8,20 @@ estimates it, in the runtime of training: on this machine, in a cluster or at
 sites. Only sums over clients reach the server.
 """
 
+import operator
 import pathlib
+from typing import NamedTuple
 
 from absl import logging
 import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
 
-from tff_semifl.algorithms import client_prior
+from tff_semifl.data import pipelines
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
-from tff_semifl.label_shift import federated_prior
 from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
@@ -26,6 +29,92 @@ from tff_semifl.randomness import random_seeds
 
 # More clients would hardly change the prior.
 MOST_CLIENTS = 200
+_BATCH_SIZE = 250
+
+
+class ClientSums(NamedTuple):
+  """The sums over clients that the server receives."""
+
+  evidence: share_prior.Evidence
+  inputs: input_shift.InputSums
+
+
+def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
+  """Builds the pass over clients; the server sees only sums.
+
+  Its type is (<W@SERVER, float32[classes]@SERVER, {U*}@CLIENTS> ->
+  ClientSums@SERVER). Arguments are weights, the class shares that the
+  classifier assumes, and chunks of `pipelines.client_type`.
+  """
+  data_type = pipelines.client_type(classifier.image_shape)
+  shares_type = tff.TensorType(np.float32, [classifier.num_classes])
+
+  @tff.tensorflow.computation(classifier.weights_type, shares_type, data_type)
+  def measure(
+    weights: functional.ModelWeights,
+    mean_shares: tf.Tensor,
+    dataset: tf.data.Dataset,
+  ):
+    logits, *moments = _read_client(classifier, weights, dataset)
+    return ClientSums(
+      share_prior.measure(logits, mean_shares), input_shift.to_sums(*moments)
+    )
+
+  @tff.federated_computation(
+    tff.FederatedType(classifier.weights_type, tff.SERVER),
+    tff.FederatedType(shares_type, tff.SERVER),
+    tff.FederatedType(data_type, tff.CLIENTS),
+  )
+  def find_evidence(weights, mean_shares, dataset):
+    measured = tff.federated_map(
+      measure,
+      (
+        tff.federated_broadcast(weights),
+        tff.federated_broadcast(mean_shares),
+        dataset,
+      ),
+    )
+    return tff.federated_sum(measured)
+
+  return find_evidence
+
+
+def _read_client(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  dataset: tf.data.Dataset,
+) -> tuple[tf.Tensor, ...]:
+  """A client's logits, and the count, sum and sum of squares of summaries."""
+
+  def add(found: tuple[tf.Tensor, ...], batch: tf.Tensor):
+    logits, count, total, squares = found
+    images = tf.cast(batch, tf.float32)
+    numbers = tf.cast(input_shift.summarize(images), tf.float64)
+    return (
+      tf.concat([logits, classifier.logits(weights, images)], axis=0),
+      count + tf.cast(tf.shape(images)[0], tf.float64),
+      total + tf.reduce_sum(numbers, axis=0),
+      squares + tf.reduce_sum(tf.square(numbers), axis=0),
+    )
+
+  size = input_shift.count_numbers(classifier.image_shape)
+  nothing = tf.zeros([size], tf.float64)
+  return pipelines.fold(
+    dataset.map(operator.itemgetter('image')).rebatch(_BATCH_SIZE),
+    (
+      tf.zeros([0, classifier.num_classes]),
+      tf.constant(0.0, tf.float64),
+      nothing,
+      nothing,
+    ),
+    add,
+    shapes=(
+      tf.TensorShape([None, classifier.num_classes]),
+      tf.TensorShape([]),
+      nothing.shape,
+      nothing.shape,
+    ),
+  )
 
 
 def _pass_over_clients(
@@ -34,7 +123,7 @@ def _pass_over_clients(
   mean_shares: np.ndarray,
 ) -> share_prior.SharePrior:
   """Estimates the prior with a model's weights, at up to `MOST_CLIENTS`."""
-  compute = federated_prior.build_evidence(experiment.classifier)
+  compute = build_evidence(experiment.classifier)
   datasets = experiment.clients.all_datasets()
   if len(datasets) > MOST_CLIENTS:
     chosen = random_seeds.numpy_generator(
@@ -64,7 +153,7 @@ def find_prior(
   counts = np.bincount(
     experiment.data.labeled.labels, minlength=experiment.task.num_classes
   )
-  mean_shares = client_prior.from_counts(counts.astype(np.float32)).numpy()
+  mean_shares = share_prior.shares_of_counts(counts.astype(np.float32)).numpy()
   metrics = metrics_table.read_metrics(folder / 'metrics.csv')
   [[row]] = np.nonzero(metrics[metrics_table.KEY] == kept.round_num)
   prior = system.find_share_prior(

@@ -19,6 +19,7 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.core import batch_norm_statistics as statistics_lib
+from tff_semifl.core import statistics_passes
 from tff_semifl.data import pipelines
 from tff_semifl.experiment import federated_data
 from tff_semifl.models import functional
@@ -90,17 +91,14 @@ class Statistics(settings.Settings):
     classifier: functional.ImageClassifier,
     data: federated_data.FederatedData,
     clients: pipelines.ClientPopulation,
-    server_batch_size: int | None,
   ) -> StatisticsPass | None:
     """The pass between rounds that computes statistics; None if not needed."""
     kind = self.batch_norm_statistics
     if kind is None or self.are_computed_by_rounds(system):
       return None
-    build = statistics_lib.build_pooled_batch_norm_statistics
+    build = statistics_passes.build_pooled_pass
     if kind == 'federated':
-      computation = statistics_lib.build_federated_batch_norm_statistics(
-        classifier
-      )
+      computation = statistics_passes.build_federated_pass(classifier)
       images = clients.all_datasets()
     elif kind == 'pooled':
       computation = build(classifier)
@@ -113,7 +111,7 @@ class Statistics(settings.Settings):
         classifier,
         batch_size=statistics_lib.BATCH_SIZE
         if system.has_clients
-        else server_batch_size,
+        else settings.as_dict(system)['server_batch_size'],
       )
       # Selected labels are already ordered by class.
       images = (
@@ -122,9 +120,7 @@ class Statistics(settings.Settings):
         else _class_by_class(data)
       )
     else:
-      computation = statistics_lib.build_server_batch_norm_statistics(
-        classifier
-      )
+      computation = statistics_passes.build_server_pass(classifier)
       images = pipelines.labeled_dataset(data.at_server(system.labels))
     return StatisticsPass(
       computation, images, for_clients=_labels_at_once(system)
@@ -132,7 +128,6 @@ class Statistics(settings.Settings):
 
 
 def _labels_at_once(system: system_lib.System) -> bool:
-  """Whether clients label with the received model and its statistics."""
   method = system.client_method
   return (
     method is not None

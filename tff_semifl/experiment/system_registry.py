@@ -18,7 +18,7 @@ SYSTEMS = references.Options(
     'parallel_semifl': 'algorithms.fix_mix:PARALLEL_SEMIFL',
     'fedavg_fixmatch': 'algorithms.fix_mix:FEDAVG_FIXMATCH',
     'fedrgd_as_in_semifl': 'algorithms.fix_mix:FEDRGD_AS_IN_SEMIFL',
-    'fedmatch_as_in_semifl': 'algorithms.fix_mix:FedMatchAsInSemiFL',
+    'fedmatch_as_in_semifl': 'baselines.fedmatch.fedmatch:FedMatchAsInSemiFL',
     'fedsgd_fixmatch': 'baselines.fedsgd.fedsgd:FedSGD',
     'fedsgd_fixmatch_as_in_semifl': (
       'baselines.fedsgd.fedsgd:FedSGDAsInSemiFL'

@@ -29,7 +29,6 @@ TASKS = references.Options(
 
 
 def _load(reference: str) -> image_task.Task:
-  """Loads 'package.module:NAME', a `Task` or a subclass of it."""
   found = references.load(reference)
   if isinstance(found, type) and issubclass(found, image_task.Task):
     return found()

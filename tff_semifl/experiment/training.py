@@ -4,7 +4,8 @@
 """The training loop: rounds, evaluation, metrics, checkpoints, resuming."""
 
 import collections
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+import math
 import time
 from typing import Any, NamedTuple
 
@@ -15,9 +16,9 @@ import tensorflow_federated as tff
 
 from tff_semifl.core import client_states
 from tff_semifl.core import federated_process
+from tff_semifl.core import pseudo_labels
 from tff_semifl.experiment import checkpoints as checkpoints_lib
 from tff_semifl.experiment import experiment as experiment_lib
-from tff_semifl.experiment import metrics_file
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import progress
@@ -109,7 +110,6 @@ async def train(
 def _is_finite(
   state: ProgramState, metrics: metrics_table.RoundMetrics
 ) -> bool:
-  """Whether state, memories, server metrics and evaluation are finite."""
   # NaN in both means no server step: a diverged step has a finite accuracy.
   server = () if np.all(np.isnan(metrics.server)) else metrics.server
   # The whole state, because a momentum that is not finite would spoil the next
@@ -130,7 +130,6 @@ def _run_rounds(
   last_round: int,
   memories: client_states.Memories | None,
 ) -> tuple[ProgramState, metrics_table.RoundMetrics]:
-  """Runs the rounds up to `last_round`, and evaluates the model."""
   start = time.monotonic()
   state, held = latest.state, latest.memories
   statistics = experiment.statistics
@@ -178,7 +177,6 @@ def _measure(
   round_num: int,
   latest: ProgramState,
 ) -> metrics_table.RoundMetrics:
-  """Evaluates the model after a round, and adds the round's measurements."""
   measured = dict(
     experiment.evaluation(state.global_model_weights, experiment.test_dataset)
   )
@@ -209,7 +207,7 @@ def _measure(
     server=metrics_table.ServerMetrics(**output.metrics['server']),
     client=metrics_table.ClientMetrics(
       **of_clients,
-      **metrics_file.measure_pseudo_labels(given_labels, true_labels),
+      **measure_pseudo_labels(given_labels, true_labels),
       num_dropped=float(
         len(clients.chosen(round_num)) - len(clients.cohort(round_num))
       ),
@@ -257,3 +255,32 @@ def _run_round(
   if memories is not None:
     held = memories.keep(held, round_num, cohort, output.memories)
   return output, held
+
+
+def measure_pseudo_labels(
+  given_labels: Sequence[pseudo_labels.GivenLabels],
+  true_labels: Sequence[np.ndarray],
+) -> dict[str, float]:
+  """The float32 accuracies of a round's pseudo-labels in `ClientMetrics`.
+
+  `true_labels` are int32 [images of the client], for each client of the cohort.
+  """
+  is_right = np.concatenate(
+    [
+      np.zeros(0, bool),
+      *(
+        truth[given.image] == given.label
+        for given, truth in zip(given_labels, true_labels, strict=True)
+      ),
+    ]
+  )
+  share = np.concatenate([np.zeros(0), *(each.share for each in given_labels)])
+  means = {
+    'pseudo_accuracy': is_right,
+    'threshold_accuracy': is_right * share,
+    'micro_threshold_accuracy': is_right[share > 0],
+  }
+  return {
+    name: np.float32(values.mean()) if len(values) else math.nan
+    for name, values in means.items()
+  }

@@ -200,7 +200,6 @@ class TrainingWarnings:
     return max(1 - most_right / metrics.client.label_ratio, 0.0)
 
   def _describe_state(self, metrics: metrics_table.RoundMetrics) -> str:
-    """Known facts that may explain a problem, in parentheses."""
     known = []
     highest = metrics.client.own.get(metrics_table.HIGHEST_CONFIDENCE, math.nan)
     if not math.isnan(highest):

@@ -1,20 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Loads exported models and predicts with them."""
+"""An exported model, and a SavedModel, which predict."""
 
 import abc
 from collections.abc import Callable, Iterable, Sequence
-import functools
-import os
 import pathlib
 from typing import TypeVar
-import zipfile
+import unicodedata
 
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.data import own_labels
 from tff_semifl.data import pixels
 from tff_semifl.data import sources
 from tff_semifl.label_shift import input_shift
@@ -34,8 +31,6 @@ DESCRIPTION = 'description'
 CLASS_SHARES = 'class_shares'
 # Outputs of the `description` signature.
 IMAGE_SHAPE = 'image_shape'
-# Class names of a TFLite model, one a line, packed into the file.
-LABELS_FILE = 'labels.txt'
 
 
 class ExportedModelError(Exception):
@@ -91,13 +86,6 @@ class ExportedModel(abc.ABC):
     return input_shift.summarize(fitted).numpy()
 
 
-def load(path: pathlib.Path) -> ExportedModel:
-  """Loads an exported model."""
-  if not path.exists():
-    raise ExportedModelError(f'{path} is missing')
-  return TFLiteModel(path) if path.is_file() else SavedModel(path)
-
-
 class SavedModel(ExportedModel):
   """A SavedModel, which resizes images itself."""
 
@@ -119,13 +107,13 @@ class SavedModel(ExportedModel):
       )
     self._serve = signatures[SERVING]
     names = signatures[CLASS_NAMES]()[CLASS_NAMES].numpy()
-    self.class_names = _normalize(name.decode() for name in names)
+    self.class_names = normalize(name.decode() for name in names)
     description = signatures[DESCRIPTION]()
     self.image_shape = tuple(description[IMAGE_SHAPE].numpy().tolist())
     file = path / privacy_statement.NAME
-    self.privacy = _read(privacy_statement.from_json, file.read_bytes, file)
+    self.privacy = read_part(privacy_statement.from_json, file.read_bytes, file)
     file = path / share_prior.NAME
-    self.prior = _read(share_prior.from_json, file.read_bytes, file)
+    self.prior = read_part(share_prior.from_json, file.read_bytes, file)
 
   def predict(self, images: np.ndarray) -> np.ndarray:
     (name,) = self._serve.structured_input_signature[1]
@@ -133,70 +121,12 @@ class SavedModel(ExportedModel):
     return outputs['probabilities'].numpy()
 
 
-class TFLiteModel(ExportedModel):
-  """A TFLite model; `predict` resizes images for the model."""
-
-  def __init__(self, path: pathlib.Path):
-    # Checked first: TFLite would crash on a truncated file.
-    try:
-      with zipfile.ZipFile(path) as archive:
-        names = archive.read(LABELS_FILE).decode()
-        self.privacy = _read(
-          privacy_statement.from_json,
-          functools.partial(archive.read, privacy_statement.NAME),
-          path,
-        )
-        self.prior = _read(
-          share_prior.from_json,
-          functools.partial(archive.read, share_prior.NAME),
-          path,
-        )
-    except (OSError, ValueError, zipfile.BadZipFile, KeyError) as error:
-      raise ExportedModelError(
-        f'{path} is no TFLite model of this project, with the names of its'
-        ' classes at its end, or not all of it'
-      ) from error
-    try:
-      self._interpreter = tf.lite.Interpreter(
-        str(path), num_threads=os.cpu_count()
-      )
-      self._interpreter.allocate_tensors()
-    except (RuntimeError, ValueError) as error:
-      raise ExportedModelError(
-        f'{path} is no TFLite model ({str(error).splitlines()[0]})'
-      ) from error
-    self.class_names = _normalize(names.split('\n'))
-    (self._output,) = self._interpreter.get_output_details()
-    for details in self._interpreter.get_input_details():
-      if CLASS_SHARES in details['name']:
-        # With the mean shares, predictions are the global model's.
-        shares = np.array([self.prior.mean_shares], np.float32)
-        self._interpreter.set_tensor(details['index'], shares)
-        # The TFLite model applies the temperature itself.
-        self.prior = self.prior._replace(temperature=1.0)
-      else:
-        self._input = details
-    self.image_shape = tuple(self._input['shape'][1:].tolist())
-
-  def predict(self, images: np.ndarray) -> np.ndarray:
-    if self.kind is sources.IMAGES:
-      height, width, _ = self.image_shape
-      fitted = pixels.fit_to_size(tf.constant(images), height, width)
-      images = fitted.numpy().astype(np.uint8)
-    outputs = []
-    for image in images:
-      self._interpreter.set_tensor(self._input['index'], image[np.newaxis])
-      self._interpreter.invoke()
-      # Copied, because the next image overwrites the output.
-      outputs.append(self._interpreter.get_tensor(self._output['index'])[0])
-    return np.array(outputs)
+def normalize(names: Iterable[str]) -> tuple[str, ...]:
+  """Names in Unicode's composed form, as `own_labels` has them."""
+  return tuple(unicodedata.normalize('NFC', name) for name in names)
 
 
-def _normalize(names: Iterable[str]) -> tuple[str, ...]:
-  return tuple(map(own_labels.normalize, names))
-
-
-def _read(
+def read_part(
   parse: Callable[[str], _Value],
   read: Callable[[], bytes],
   path: pathlib.Path,

@@ -12,7 +12,6 @@ import tensorflow as tf
 from tff_semifl.data import pixels
 from tff_semifl.data import sources
 from tff_semifl.export import exported_model
-from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 from tff_semifl.privacy import privacy_statement
@@ -104,7 +103,7 @@ def export_saved_model(
       `serving_default`.
   *   `estimate_shares`, only with `prior`: maps images or features of one site
       to its `class_shares`, float32 [classes], their `deviations`, float32
-      [classes], and `evidence`, float32 [] (see `adaptation.SiteShares`); and,
+      [classes], and `evidence`, float32 [] (see `share_prior.SiteShares`); and,
       if the prior knows clients' images, `shift`, float32 [] (see
       `input_shift.measure_shift`).
   *   `serving_with_shares`, only with `prior`: maps images or features and
@@ -164,7 +163,7 @@ def export_saved_model(
     )
     serving[exported_model.SERVING_WITH_SHARES] = _serve(
       lambda each, shares: classify(
-        adaptation.adapt_logits(
+        share_prior.adapt_logits(
           compute_logits(fit(each)), _check_shares(shares), prior
         )
       ),
@@ -191,21 +190,18 @@ def export_saved_model(
 
 
 def _return(outputs: dict[str, tf.Tensor]) -> Callable:
-  """A function without inputs that returns `outputs`."""
   return tf.function(lambda: outputs, input_signature=[], autograph=False)
 
 
 def _serve(
   function: Callable[..., dict[str, tf.Tensor]], *specs: tf.TensorSpec
 ) -> tf.types.experimental.GenericFunction:
-  """A signature with inputs as in `specs`, which have names."""
   return tf.function(function, input_signature=specs, autograph=False)
 
 
 def _choose_input(
   shape: tuple[int, ...],
 ) -> tuple[tf.TensorSpec, Callable[[tf.Tensor], tf.Tensor]]:
-  """The input of a model, and a function that resizes it for the network."""
   if sources.kind_of(shape) is sources.FEATURES:
     return tf.TensorSpec([None, *shape], tf.float32, 'features'), tf.identity
   height, width, num_channels = shape
@@ -218,7 +214,6 @@ def _choose_input(
 def _decode_and_fit(
   image_bytes: tf.Tensor, shape: tuple[int, int, int]
 ) -> tf.Tensor:
-  """Decodes files of any sizes, and resizes each image for the network."""
   height, width, num_channels = shape
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
@@ -249,8 +244,7 @@ def _estimate_shares(
   compute_logits: Callable[[tf.Tensor], tf.Tensor],
   prior: share_prior.SharePrior,
 ) -> dict[str, tf.Tensor]:
-  """The outputs of the signature `estimate_shares`."""
-  site = adaptation.estimate_site_shares(compute_logits(fitted), prior)
+  site = share_prior.estimate_site_shares(compute_logits(fitted), prior)
   found = site._asdict()
   if prior.inputs is not None:
     found['shift'] = input_shift.measure_shift(
@@ -262,13 +256,12 @@ def _estimate_shares(
 
 
 def _check_saved_model(path: pathlib.Path, model: tf.keras.Model) -> None:
-  """Raises `ExportError` if the saved and trained model differ on noise."""
   shape = model.input_shape[1:]
   images = sources.kind_of(shape).draw_noise(
     np.random.default_rng(0), [2, *shape]
   )
   expected = tf.nn.softmax(model(images.astype(np.float32), training=False))
-  found = exported_model.load(path).predict(images)
+  found = exported_model.SavedModel(path).predict(images)
   if not np.allclose(expected, found, atol=1e-5):
     raise ExportError(
       'Probabilities of the saved and the trained model differ by up to'

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import stats
 
 from tff_semifl.export import exported_model
-from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 
 # Lower probabilities are clipped, as in Keras: TFLite's int8 outputs have steps
@@ -64,7 +63,6 @@ class Scores:
 
   @property
   def _is_right(self) -> np.ndarray:
-    """Whether each prediction is correct, bool [images]."""
     return self.probabilities.argmax(axis=1) == self.labels
 
   @property
@@ -86,7 +84,7 @@ class Scores:
       compute = metric_lib.METRICS[name].compute
       found[name] = MetricScore(
         compute(self.labels, self.logits),
-        *intervals.bootstrap(compute, self.labels, self.logits),
+        *metric_lib.bootstrap(compute, self.labels, self.logits),
       )
     return found
 

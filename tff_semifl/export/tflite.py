@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Exports a trained model to TFLite, for phones.
+"""TFLite models, for phones: writes, loads and runs them.
 
 A model takes one image of the network's input size, uint8 [1, height, width,
 channels], or one feature vector, float32 [1, features]. It returns class
@@ -13,17 +13,23 @@ the phone or its site.
 
 from collections.abc import Iterator, Sequence
 import enum
+import functools
 import io
+import os
+import pathlib
 import zipfile
 
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.data import pixels
 from tff_semifl.data import sources
 from tff_semifl.export import exported_model
-from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 from tff_semifl.privacy import privacy_statement
+
+# Class names of a TFLite model, one a line, packed into the file.
+LABELS_FILE = 'labels.txt'
 
 
 class Precision(enum.Enum):
@@ -47,7 +53,7 @@ def take_shares(
   """
   shares = tf.keras.Input([len(prior.mean_shares)])
   logits = tf.keras.layers.Lambda(
-    lambda inputs: adaptation.adapt_logits(*inputs, prior)
+    lambda inputs: share_prior.adapt_logits(*inputs, prior)
   )([model.outputs[0], shares])
   return tf.keras.Model([*model.inputs, shares], logits, name=model.name)
 
@@ -119,7 +125,7 @@ def convert(
     converter.representative_dataset = lambda: _calibration(calibration_images)
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     converter.inference_input_type = tf.uint8
-  files = {exported_model.LABELS_FILE: '\n'.join(class_names)}
+  files = {LABELS_FILE: '\n'.join(class_names)}
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
   if prior is not None:
@@ -141,3 +147,71 @@ def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
   images[0, -1, -1] = 255
   for image in images:
     yield [image[np.newaxis]]
+
+
+def load(path: pathlib.Path) -> exported_model.ExportedModel:
+  """Loads an exported model, a TFLite file or the folder of a SavedModel."""
+  if not path.exists():
+    raise exported_model.ExportedModelError(f'{path} is missing')
+  return (
+    TFLiteModel(path) if path.is_file() else exported_model.SavedModel(path)
+  )
+
+
+class TFLiteModel(exported_model.ExportedModel):
+  """A TFLite model; `predict` resizes images for the model."""
+
+  def __init__(self, path: pathlib.Path):
+    # Checked first: TFLite would crash on a truncated file.
+    try:
+      with zipfile.ZipFile(path) as archive:
+        names = archive.read(LABELS_FILE).decode()
+        self.privacy = exported_model.read_part(
+          privacy_statement.from_json,
+          functools.partial(archive.read, privacy_statement.NAME),
+          path,
+        )
+        self.prior = exported_model.read_part(
+          share_prior.from_json,
+          functools.partial(archive.read, share_prior.NAME),
+          path,
+        )
+    except (OSError, ValueError, zipfile.BadZipFile, KeyError) as error:
+      raise exported_model.ExportedModelError(
+        f'{path} is no TFLite model of this project, with the names of its'
+        ' classes at its end, or not all of it'
+      ) from error
+    try:
+      self._interpreter = tf.lite.Interpreter(
+        str(path), num_threads=os.cpu_count()
+      )
+      self._interpreter.allocate_tensors()
+    except (RuntimeError, ValueError) as error:
+      raise exported_model.ExportedModelError(
+        f'{path} is no TFLite model ({str(error).splitlines()[0]})'
+      ) from error
+    self.class_names = exported_model.normalize(names.split('\n'))
+    (self._output,) = self._interpreter.get_output_details()
+    for details in self._interpreter.get_input_details():
+      if exported_model.CLASS_SHARES in details['name']:
+        # With the mean shares, predictions are the global model's.
+        shares = np.array([self.prior.mean_shares], np.float32)
+        self._interpreter.set_tensor(details['index'], shares)
+        # The TFLite model applies the temperature itself.
+        self.prior = self.prior._replace(temperature=1.0)
+      else:
+        self._input = details
+    self.image_shape = tuple(self._input['shape'][1:].tolist())
+
+  def predict(self, images: np.ndarray) -> np.ndarray:
+    if self.kind is sources.IMAGES:
+      height, width, _ = self.image_shape
+      fitted = pixels.fit_to_size(tf.constant(images), height, width)
+      images = fitted.numpy().astype(np.uint8)
+    outputs = []
+    for image in images:
+      self._interpreter.set_tensor(self._input['index'], image[np.newaxis])
+      self._interpreter.invoke()
+      # Copied, because the next image overwrites the output.
+      outputs.append(self._interpreter.get_tensor(self._output['index'])[0])
+    return np.array(outputs)

@@ -19,7 +19,6 @@ import tensorflow as tf
 _ITERATIONS = 6
 # Bounds of the strength; at the upper bound clients are alike.
 LEAST_STRENGTH, GREATEST_STRENGTH = 0.1, 1000.0
-_BISECTIONS = 40
 # The least logarithm of a share, relative to the largest. A lower one would let
 # products with likelihoods underflow in float32.
 _LEAST_LOG_SHARE = -80.0
@@ -132,40 +131,6 @@ def likelihood_if_alike(
   return _add_up(likelihoods, mean - shares.shift)
 
 
-def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
-  """The maximum-likelihood strength of clients' Dirichlet prior, float [...].
-
-  The range is from `LEAST_STRENGTH` (clients differ) to `GREATEST_STRENGTH`
-  (clients are alike). `mean_log_shares` are the clients' mean of
-  `ClassShares.log_shares`; the prior has parameters strength * `mean_shares`.
-  """
-  target = tf.reduce_sum(mean_shares * mean_log_shares, axis=-1)
-
-  def bisect(low: tf.Tensor, high: tf.Tensor):
-    middle = (low + high) / 2
-    found = tf.exp(middle)
-    slope = (
-      tf.math.digamma(found)
-      - tf.reduce_sum(
-        mean_shares * tf.math.digamma(found[..., tf.newaxis] * mean_shares),
-        axis=-1,
-      )
-      + target
-    )
-    return tf.where(slope > 0, middle, low), tf.where(slope > 0, high, middle)
-
-  low, high = tf.while_loop(
-    lambda *_: True,
-    bisect,
-    tuple(
-      tf.fill(tf.shape(target), tf.math.log(tf.constant(limit, target.dtype)))
-      for limit in (LEAST_STRENGTH, GREATEST_STRENGTH)
-    ),
-    maximum_iterations=_BISECTIONS,
-  )
-  return tf.exp((low + high) / 2)
-
-
 def _expected_logarithm(parameters: tf.Tensor) -> tf.Tensor:
   """The mean of log pi under a Dirichlet distribution with these parameters."""
   return tf.math.digamma(parameters) - tf.math.digamma(
@@ -181,7 +146,6 @@ def _exponentiate(log_weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _add_up(likelihoods: Likelihoods, log_weights: tf.Tensor) -> tf.Tensor:
-  """Sums the log-likelihoods of examples under class weights."""
   weights, largest = _exponentiate(log_weights)
   own = tf.reduce_sum(likelihoods.relative * weights, axis=-1)
   return tf.reduce_sum(likelihoods.largest + tf.math.log(own) + largest, axis=0)

@@ -1,13 +1,25 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A prior of the class shares of sites, estimated from unlabeled images.
+"""A prior of the class shares of sites, and predictions adapted to a site.
 
 The class shares of a site are drawn from a Dirichlet distribution with
 parameters s * m. The classifier assumes class shares m; the strength s is small
 where sites differ. A grid search finds the strength, and the temperature that
 divides the logits, with the largest evidence for own class shares at all
 clients. The search needs one sum over clients.
+
+At a site with shares pi, the posterior of class c is (Saerens et al., 2002)
+
+    p(c | x) ~ p_m(c | x)^(1 / T) (pi_c / m_c)^w
+
+with temperature T. The exponent w is 1, or less where images of a class differ
+between sites. The estimated shares of a site are their posterior mean, given
+the site's unlabeled images.
+
+References:
+  Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
+  priori probabilities. Neural Computation 14, 2002.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,6 +46,13 @@ STRENGTHS = tuple(
 LEAST_EVIDENCE = 0.1
 # More images of a client hardly change the evidence per image.
 MOST_IMAGES = 2000
+# The count of a class without labels.
+_ABSENT = 0.5
+# Lower probabilities are clipped, so that their logarithms are finite.
+_LEAST_PROBABILITY = 1e-30
+# From this evidence on, in nats for all images of a site, own shares are
+# likelier than the mean shares. A single image has evidence 0.
+LEAST_SITE_EVIDENCE = 0.01
 
 
 class SharePrior(NamedTuple):
@@ -205,3 +224,63 @@ def log_likelihoods(
   `logits`, float32 [images, classes], assume the class shares `mean_shares`.
   """
   return logits / temperature - tf.math.log(mean_shares)
+
+
+def shares_of_counts(counts: tf.Tensor) -> tf.Tensor:
+  """Class shares of counted labels, float32 [classes]; 0 counts as 1/2."""
+  counts = tf.maximum(counts, _ABSENT)
+  return counts / tf.reduce_sum(counts)
+
+
+class SiteShares(NamedTuple):
+  """The class shares of a site, estimated from its images, float32.
+
+  Shares sum to 1; below `LEAST_EVIDENCE` they are the mean shares.
+  """
+
+  shares: tf.Tensor  # [classes]
+  deviations: tf.Tensor  # [classes], standard deviations of the posterior.
+  evidence: tf.Tensor  # Evidence for own shares, in nats for all images.
+
+
+def estimate_site_shares(logits: tf.Tensor, prior: SharePrior) -> SiteShares:
+  """Estimates the class shares of a site from its unlabeled images.
+
+  `logits` are float32 [images, classes]: the classifier's logits, or logarithms
+  of its probabilities, for the images of the site. There may be no images.
+  """
+  mean_shares = tf.constant(prior.mean_shares, tf.float32)
+  if not prior.clients_differ:
+    return SiteShares(mean_shares, tf.zeros_like(mean_shares), tf.constant(0.0))
+  alpha = prior.strength * mean_shares
+  likelihoods = class_shares.read(
+    log_likelihoods(logits, prior.temperature, mean_shares)
+  )
+  found = class_shares.find(likelihoods, alpha)
+  total = tf.reduce_sum(found.parameters)
+  shares = found.parameters / total
+  evidence = class_shares.evidence(likelihoods, alpha, found)
+  return SiteShares(
+    tf.where(evidence >= LEAST_EVIDENCE, shares, mean_shares),
+    tf.sqrt(shares * (1 - shares) / (total + 1)),
+    evidence,
+  )
+
+
+def adapt_logits(
+  logits: tf.Tensor, shares: tf.Tensor, prior: SharePrior
+) -> tf.Tensor:
+  """Converts logits, float32 [images, classes], to other class shares.
+
+  `logits` are as in `estimate_site_shares`. `shares` are float32 [classes], at
+  least 0, with any sum; a class with share 0 is never predicted.
+  """
+  mean_shares = tf.constant(prior.mean_shares, tf.float32)
+  return logits / prior.temperature + prior.weight * (
+    to_logits(shares) - tf.math.log(mean_shares)
+  )
+
+
+def to_logits(probabilities: tf.Tensor) -> tf.Tensor:
+  """Finite logarithms of probabilities, float32."""
+  return tf.math.log(tf.maximum(probabilities, _LEAST_PROBABILITY))

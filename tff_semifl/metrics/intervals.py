@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""95% confidence intervals of accuracies, differences, means and metrics."""
+"""95% confidence intervals of accuracies and their differences."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import math
 import statistics
 from typing import NamedTuple
@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-_NUM_SAMPLES = 500
 _LEVEL = 0.95
 _QUANTILE = statistics.NormalDist().inv_cdf((1 + _LEVEL) / 2)
 
@@ -50,20 +49,6 @@ def of_difference(before: np.ndarray, after: np.ndarray) -> Interval:
   return Interval(max(low, -1.0), min(high, 1.0))
 
 
-def standard_error(values: Sequence[float]) -> float:
-  """The standard error of the mean of at least two values."""
-  return statistics.stdev(values) / math.sqrt(len(values))
-
-
-def of_mean(values: Sequence[float]) -> Interval:
-  """The 95% interval of the mean of two or more values (Student's t)."""
-  mean = statistics.fmean(values)
-  half = float(stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1)) * standard_error(
-    values
-  )
-  return Interval(mean - half, mean + half)
-
-
 def show(num_right: int, num_images: int) -> str:
   """An accuracy with its interval, or 'no images'."""
   if not num_images:
@@ -90,28 +75,3 @@ def describe_images(class_sizes: Sequence[int]) -> str:
   if num_seen < num_classes:
     text += f' of {num_seen} of {num_classes} classes'
   return text
-
-
-def bootstrap(
-  compute: Callable[[np.ndarray, np.ndarray], float],
-  labels: np.ndarray,
-  logits: np.ndarray,
-  *,
-  seed: int = 0,
-) -> tuple[float, float]:
-  """The 95% percentile interval of a metric, by resampling images.
-
-  Efron, Tibshirani. An Introduction to the Bootstrap. 1993, chapter 13.
-
-  `labels` are int [images] and `logits` float [images, classes]; `seed` is for
-  resampling. Resamples where the metric is NaN, such as the AUC of one class,
-  are left out; both ends are NaN if no resample remains.
-  """
-  generator = np.random.default_rng(seed)
-  samples = generator.integers(len(labels), size=[_NUM_SAMPLES, len(labels)])
-  values = np.array([compute(labels[i], logits[i]) for i in samples])
-  known = values[~np.isnan(values)]
-  if not len(known):
-    return float('nan'), float('nan')
-  low, high = np.quantile(known, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-  return float(low), float(high)

@@ -22,6 +22,7 @@ from tff_semifl.settings import references
 _TOP = re.compile(r'top_([1-9][0-9]*)')
 # The bins of `ece`, as in Guo et al., ICML 2017.
 _NUM_BINS = 15
+_NUM_SAMPLES = 500
 
 
 def accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
@@ -225,3 +226,28 @@ def _to_number(value: object) -> float:
   if array.size != 1 or array.dtype.kind not in 'buif':
     raise ValueError(f'returned {value!r}, not a number')
   return float(array.reshape(()))
+
+
+def bootstrap(
+  compute: Callable[[np.ndarray, np.ndarray], float],
+  labels: np.ndarray,
+  logits: np.ndarray,
+  *,
+  seed: int = 0,
+) -> tuple[float, float]:
+  """The 95% percentile interval of a metric, by resampling images.
+
+  Efron, Tibshirani. An Introduction to the Bootstrap. 1993, chapter 13.
+
+  `labels` are int [images] and `logits` float [images, classes]; `seed` is for
+  resampling. Resamples where the metric is NaN, such as the AUC of one class,
+  are left out; both ends are NaN if no resample remains.
+  """
+  generator = np.random.default_rng(seed)
+  samples = generator.integers(len(labels), size=[_NUM_SAMPLES, len(labels)])
+  values = np.array([compute(labels[i], logits[i]) for i in samples])
+  known = values[~np.isnan(values)]
+  if not len(known):
+    return float('nan'), float('nan')
+  low, high = np.quantile(known, [0.025, 0.975])
+  return float(low), float(high)

@@ -88,7 +88,6 @@ def require_features(features: Features | None) -> Features:
 def _when_called(
   create: Callable[..., Any], call_fn: Callable[..., tf.Tensor]
 ) -> Callable[..., tf.Tensor]:
-  """Delays the creation of a function to its first call."""
   build = functools.cache(functools.partial(create, call_fn=call_fn))
 
   def function(*arguments, **options) -> tf.Tensor:

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tff_semifl.models import keras_conversion
-from tff_semifl.models import residual
 from tff_semifl.models import wide_resnet
 
 _SIGMA, _PHI = 'sigma', 'phi'
@@ -58,11 +57,11 @@ class DecomposedConvolution(tf.keras.layers.Layer):
   def build(self, input_shape: tf.TensorShape) -> None:
     shape = [self._size, self._size, input_shape[-1], self._filters]
     self.sigma = self.add_weight(
-      _SIGMA, shape, initializer=residual.kaiming_normal(self._seed)
+      _SIGMA, shape, initializer=wide_resnet.kaiming_normal(self._seed)
     )
     # A negative seed, because all other seeds are at least 0.
     self.phi = self.add_weight(
-      _PHI, shape, initializer=residual.kaiming_normal(-1 - self._seed)
+      _PHI, shape, initializer=wide_resnet.kaiming_normal(-1 - self._seed)
     )
 
   def call(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -208,7 +207,7 @@ def create_fedmatch_resnet(
   With 10 classes and three channels, sigma and phi have 6,568,640 parameters
   each.
   """
-  seeds = residual.layer_seeds(seed)
+  seeds = wide_resnet.layer_seeds(seed)
 
   def convolve(x: tf.Tensor, filters: int, *, pool: bool = False) -> tf.Tensor:
     x = SparseConvolution(filters, next(seeds))(x)

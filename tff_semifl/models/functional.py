@@ -115,8 +115,8 @@ class ImageClassifier(NamedTuple):
   Weights are `tff.learning.models.ModelWeights`: tuples of arrays or tensors,
   in the order of the Keras model's weights. The non-trainable weights are the
   mean and variance of each static batch normalization in turn. Frozen weights
-  are constants of the functions, neither sent nor averaged. Images are float32
-  [batch, height, width, channels] in 0..255, or feature vectors [batch,
+  are constants of the functions, neither sent nor averaged. Images are uint8 or
+  float32 [batch, height, width, channels] in 0..255, or feature vectors [batch,
   features].
 
   Attributes:
@@ -216,7 +216,6 @@ def from_keras(
 
 
 def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:
-  """The moments of each layer with statistics, in order."""
   collected = _collect_moments(model, images)
   # The order of calls may differ from the order of the model's weights.
   position = {id(w): i for i, w in enumerate(model.non_trainable_weights)}

@@ -17,20 +17,12 @@ from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
 
 Layer = tf.keras.layers.Layer
-# The number of groups in the code of Zhang et al.
-_MAX_GROUPS = 32
-_SPATIAL_DROPOUT = (
-  tf.keras.layers.SpatialDropout1D,
-  tf.keras.layers.SpatialDropout2D,
-  tf.keras.layers.SpatialDropout3D,
-)
 
 
 class LayerError(ValueError):
   """A layer of a model cannot be used."""
 
   def __init__(self, layer: Layer, problem: str):
-    """Initializes the error."""
     super().__init__(f'Layer {layer.name!r} ({type(layer).__name__}) {problem}')
 
 
@@ -42,37 +34,6 @@ def to_static_batch_norm(layer: Layer) -> Layer:
     scale=layer.scale,
     name=layer.name,
     trainable=layer.trainable,
-    dtype='float32',
-  )
-
-
-def to_group_norm(layer: Layer) -> Layer:
-  """Group normalization with gamma and beta, but no statistics.
-
-  There are 32 groups, as in the code of Zhang et al., or the largest smaller
-  number that divides the channels: 16 groups for 16 channels, 24 for 48. The
-  model's outputs change. A frozen layer, whose statistics are final, becomes a
-  `StaticBatchNormalization`.
-
-  References:
-    Wu, He. Group normalization. ECCV 2018.
-  """
-  if not layer.trainable:
-    return to_static_batch_norm(layer)
-  # The first non-trainable weight is the mean.
-  num_channels = layer.non_trainable_weights[0].shape[0]
-  num_groups = next(
-    groups
-    for groups in range(min(_MAX_GROUPS, num_channels), 0, -1)
-    if num_channels % groups == 0
-  )
-  return tf.keras.layers.GroupNormalization(
-    num_groups,
-    # PyTorch's default, as for static batch normalization.
-    epsilon=static_batch_norm.EPSILON,
-    center=layer.center,
-    scale=layer.scale,
-    name=layer.name,
     dtype='float32',
   )
 
@@ -110,7 +71,9 @@ def convert(
     if not isinstance(layer, replaced):
       new = copy_layer(layer)
     elif isinstance(layer, tf.keras.layers.Dropout):
-      new = _to_keyed(layer, next(keys))
+      if getattr(layer, 'data_format', None) == 'channels_first':
+        raise LayerError(layer, 'must have channels in the last axis.')
+      new = keyed_dropout.replace(layer, next(keys))
     elif isinstance(layer, tf.keras.layers.Normalization):
       new = _to_rescaling(layer)
     else:
@@ -193,21 +156,6 @@ def _check_has_graph(model: tf.keras.Model) -> None:
 def _check_axis(layer: tf.keras.layers.BatchNormalization) -> None:
   if list(layer.axis) != [layer.input_spec.ndim - 1]:
     raise LayerError(layer, 'must have channels in the last axis.')
-
-
-def _to_keyed(layer: tf.keras.layers.Dropout, key: int) -> Layer:
-  noise_shape = layer.noise_shape
-  if isinstance(layer, _SPATIAL_DROPOUT):
-    if getattr(layer, 'data_format', None) == 'channels_first':
-      raise LayerError(layer, 'must have channels in the last axis.')
-    noise_shape = (None, *[1] * (layer.input_spec.ndim - 2), None)
-  return keyed_dropout.KeyedDropout(
-    layer.rate,
-    key=key,
-    noise_shape=noise_shape,
-    name=layer.name,
-    dtype=layer.dtype_policy,
-  )
 
 
 def _to_rescaling(layer: tf.keras.layers.Normalization) -> Layer:

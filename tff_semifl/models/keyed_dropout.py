@@ -15,6 +15,12 @@ import tensorflow as tf
 
 from tff_semifl.randomness import random_draws
 
+_SPATIAL_DROPOUT = (
+  tf.keras.layers.SpatialDropout1D,
+  tf.keras.layers.SpatialDropout2D,
+  tf.keras.layers.SpatialDropout3D,
+)
+
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class KeyedDropout(tf.keras.layers.Layer):
@@ -71,3 +77,17 @@ class KeyedDropout(tf.keras.layers.Layer):
       'key': self.key,
       'noise_shape': self.noise_shape,
     }
+
+
+def replace(layer: tf.keras.layers.Dropout, key: int) -> KeyedDropout:
+  """A layer that drops as often as a layer of Keras; channels come last."""
+  noise_shape = layer.noise_shape
+  if isinstance(layer, _SPATIAL_DROPOUT):
+    noise_shape = (None, *[1] * (layer.input_spec.ndim - 2), None)
+  return KeyedDropout(
+    layer.rate,
+    key=key,
+    noise_shape=noise_shape,
+    name=layer.name,
+    dtype=layer.dtype_policy,
+  )

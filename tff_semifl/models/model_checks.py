@@ -27,7 +27,6 @@ def check(model: tf.keras.Model) -> None:
 
 
 def _find_problem(layer: tf.keras.layers.Layer) -> str | None:
-  """The problem of a layer and its remedy; None if the layer is usable."""
   if isinstance(layer, static_batch_norm.StaticBatchNormalization):
     return None
   if _draws(layer):
@@ -76,7 +75,6 @@ _MOVE_VALUES = (
 
 
 def _check_outputs(model: tf.keras.Model) -> None:
-  """Checks that a model returns a logit for each class, not probabilities."""
   if len(model.output_shape) != 2 or model.output_shape[1] < 2:
     raise ValueError(
       f'Model {model.name!r} must return [batch, classes], with two or more'

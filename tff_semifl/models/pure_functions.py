@@ -17,6 +17,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import private_api
 from tff_semifl.models import keras_conversion
+from tff_semifl.models import padded_batches
 from tff_semifl.models import static_batch_norm
 from tff_semifl.randomness import random_draws
 
@@ -131,7 +132,7 @@ def build(
 
   trace(model.input_shape)
   # Cached, because a client update calls the model several times.
-  insert = functools.cache(_build_insertion)
+  insert = functools.cache(padded_batches.build_insertion)
 
   def pure_function(
     weights: tff.learning.models.ModelWeights,
@@ -143,7 +144,7 @@ def build(
       raise ValueError(
         f'Model {model.name!r} has dropout: in training it needs a seed.'
       )
-    images = tf.convert_to_tensor(images, tf.float32)
+    images = tf.cast(images, tf.float32)
     arguments = [images, tf.convert_to_tensor((0, 0) if seed is None else seed)]
     if num_real is None:
       traced, used = trace(model.input_shape)
@@ -159,46 +160,6 @@ def build(
     return tf.nest.pack_sequence_as(traced.structured_outputs, outputs)
 
   return pure_function
-
-
-def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
-  """Builds a function that copies a traced function into the current graph.
-
-  The result takes the values of all arguments and captured tensors. Gradients
-  use constants of the traced function, such as paddings. If these constants
-  were outputs of a call, XLA would recompile for each value of the call's
-  arguments.
-  """
-  graph_def = traced.graph.as_graph_def()
-  inputs = {each.op.name: each for each in traced.inputs}
-  nodes = [node for node in graph_def.node if node.name not in inputs]
-  taken = {name.removesuffix(':0') for node in nodes for name in node.input}
-  graph_def = tf.compat.v1.GraphDef(
-    node=nodes, library=graph_def.library, versions=graph_def.versions
-  )
-
-  @tf.custom_gradient
-  def insert(*values):
-    # The values may be tensors of an outer graph.
-    values = [tf.identity(value) for value in values]
-    outputs = tf.graph_util.import_graph_def(
-      graph_def,
-      {
-        name: value
-        for name, value in zip(inputs, values, strict=True)
-        if name in taken
-      },
-      [each.name for each in traced.outputs],
-      name='model',
-    )
-
-    # A tape does not record imported operations.
-    def differentiate(*upstream: tf.Tensor) -> list[tf.Tensor | None]:
-      return tf.gradients(outputs, values, upstream)
-
-    return outputs, differentiate
-
-  return insert
 
 
 def clone_to_symbols(

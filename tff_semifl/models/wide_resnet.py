@@ -1,13 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The WideResNets of SemiFL and FixMatch.
+"""SemiFL's WideResNet, and its building blocks.
+
+Convolution, pre-activation block and classifier follow SemiFL's code where
+initialization, padding or epsilon differ from FixMatch's or Keras's.
 
 References:
   Zagoruyko, Komodakis. Wide residual networks. BMVC 2016.
-  Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
-  Simplifying semi-supervised learning with consistency and confidence. NeurIPS
-  2020. The code of its authors, `libml/models.py`.
 """
 
 import itertools
@@ -16,12 +16,8 @@ import math
 import tensorflow as tf
 
 from tff_semifl.data import pixels
-from tff_semifl.models import residual
 from tff_semifl.models import static_batch_norm
-
-# FixMatch's values; the epsilon is the default of TensorFlow's layers.
-_LEAK = 0.1
-_EPSILON = 1e-3
+from tff_semifl.randomness import random_seeds
 
 
 def default_num_groups(image_shape: tuple[int, int, int]) -> int:
@@ -32,7 +28,7 @@ def default_num_groups(image_shape: tuple[int, int, int]) -> int:
   return max(int(math.log2(min(image_shape[:2]))) - 2, 1)
 
 
-def _count_blocks(
+def count_blocks(
   image_shape: tuple[int, int, int], depth: int, num_groups: int | None
 ) -> tuple[int, int]:
   """The number of groups (by default `default_num_groups`) and blocks in each.
@@ -79,94 +75,90 @@ def create_wide_resnet(
     [batch, num_classes]. With depth 28, width 2, 10 classes and 32x32x3
     images it has 1,467,610 trainable parameters.
   """
-  num_groups, num_blocks = _count_blocks(input_shape, depth, num_groups)
-  seeds = residual.layer_seeds(seed)
+  num_groups, num_blocks = count_blocks(input_shape, depth, num_groups)
+  seeds = layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
   x = pixels.standardize(inputs, pixel_mean, pixel_standard_deviation)
-  x = residual.convolve(x, 16, 3, 1, residual.kaiming_normal(next(seeds)))
+  x = convolve(x, 16, 3, 1, kaiming_normal(next(seeds)))
   for group in range(num_groups):
     for block in range(num_blocks):
       stride = 2 if group > 0 and block == 0 else 1
       filters = 16 * width * 2**group
-      x = residual.pre_activation_block(x, filters, stride, seeds)
-  x = residual.normalize_and_activate(x)
+      x = pre_activation_block(x, filters, stride, seeds)
+  x = normalize_and_activate(x)
   x = tf.keras.layers.GlobalAveragePooling2D()(x)
   logits = tf.keras.layers.Dense(
-    num_classes, kernel_initializer=residual.uniform_by_inputs(next(seeds))
+    num_classes, kernel_initializer=uniform_by_inputs(next(seeds))
   )(x)
   return tf.keras.Model(inputs, logits, name=f'wide_resnet_{depth}x{width}')
 
 
-def create_fixmatch_wide_resnet(
-  input_shape: tuple[int, int, int],
-  num_classes: int,
-  *,
-  depth: int,
-  width: int,
-  num_groups: int | None = None,
-  seed: int = 0,
-) -> tf.keras.Model:
-  """Creates FixMatch's WideResNet, from raw pixels to logits."""
-  num_groups, num_blocks = _count_blocks(input_shape, depth, num_groups)
-  seeds = residual.layer_seeds(seed)
-  inputs = tf.keras.Input(input_shape)
-  x = pixels.rescale(inputs, '-1_to_1')
-  x = _convolve(x, 16, 3, 1, seeds)
-  for group in range(num_groups):
-    for block in range(num_blocks):
-      x = _add_block(
-        x,
-        16 * width * 2**group,
-        stride=2 if group > 0 and block == 0 else 1,
-        activates_shortcut=group == 0 and block == 0,
-        seeds=seeds,
-      )
-  x = _normalize_and_activate(x)
-  x = tf.keras.layers.GlobalAveragePooling2D()(x)
-  logits = tf.keras.layers.Dense(
-    num_classes,
-    kernel_initializer=tf.keras.initializers.GlorotNormal(next(seeds)),
-  )(x)
-  return tf.keras.Model(
-    inputs, logits, name=f'fixmatch_wide_resnet_{depth}x{width}'
+def layer_seeds(seed: int) -> itertools.count:
+  """Distinct seeds for the layers' initializers, from the run's seed."""
+  purpose = random_seeds.Purpose.INITIAL_WEIGHTS
+  first = random_seeds.numpy_generator(seed, purpose).integers(2**30)
+  return itertools.count(int(first))
+
+
+def kaiming_normal(seed: int) -> tf.keras.initializers.Initializer:
+  """The kernel initializer: Kaiming normal by fan-out, not truncated."""
+  return tf.keras.initializers.VarianceScaling(
+    2.0, 'fan_out', 'untruncated_normal', seed=seed
   )
 
 
-def _add_block(
+def uniform_by_inputs(seed: int) -> tf.keras.initializers.Initializer:
+  """PyTorch's default: uniform up to 1 / sqrt(number of inputs)."""
+  # A uniform variable between -b and b has variance b^2 / 3.
+  return tf.keras.initializers.VarianceScaling(
+    1 / 3, 'fan_in', 'uniform', seed=seed
+  )
+
+
+def convolve(
   x: tf.Tensor,
   filters: int,
-  *,
+  size: int,
   stride: int,
-  activates_shortcut: bool,
-  seeds: itertools.count,
+  initializer: tf.keras.initializers.Initializer,
 ) -> tf.Tensor:
-  """Applies FixMatch's residual block with two 3x3 convolutions.
+  """Convolves without bias; 3x3 kernels pad one pixel on all sides.
 
-  The shortcut takes the activated input if `activates_shortcut`, as in the
-  first block; otherwise the raw input.
+  With a stride of 2, 'same' would pad even sizes on one side only. With a
+  stride of 1, 'same' also pads all sides, without a padded copy.
   """
-  h = _normalize_and_activate(x)
-  shortcut = h if activates_shortcut else x
-  h = _convolve(h, filters, 3, stride, seeds)
-  h = _convolve(_normalize_and_activate(h), filters, 3, 1, seeds)
-  if shortcut.shape[-1] != filters:
-    shortcut = _convolve(shortcut, filters, 1, stride, seeds)
-  return tf.keras.layers.Add()([shortcut, h])
-
-
-def _normalize_and_activate(x: tf.Tensor) -> tf.Tensor:
-  x = static_batch_norm.StaticBatchNormalization(epsilon=_EPSILON)(x)
-  return tf.keras.layers.LeakyReLU(_LEAK)(x)
-
-
-def _convolve(
-  x: tf.Tensor, filters: int, size: int, stride: int, seeds: itertools.count
-) -> tf.Tensor:
-  """Convolves with a bias and TensorFlow's padding."""
+  if size == 3 and stride != 1:
+    x = tf.keras.layers.ZeroPadding2D(1)(x)
   return tf.keras.layers.Conv2D(
     filters,
     size,
     strides=stride,
-    padding='same',
-    kernel_initializer=residual.kaiming_normal(next(seeds)),
+    padding='same' if size == 3 and stride == 1 else 'valid',
+    use_bias=False,
+    kernel_initializer=initializer,
   )(x)
+
+
+def normalize_and_activate(x: tf.Tensor) -> tf.Tensor:
+  """Applies static batch normalization and ReLU."""
+  x = static_batch_norm.StaticBatchNormalization()(x)
+  return tf.keras.layers.ReLU()(x)
+
+
+def pre_activation_block(
+  x: tf.Tensor, filters: int, stride: int, seeds: itertools.count
+) -> tf.Tensor:
+  """Applies a pre-activation residual block with two 3x3 convolutions.
+
+  An identity shortcut takes the raw input, a projection takes the activated
+  input. The first convolution and the projection have the given stride.
+  """
+  h = normalize_and_activate(x)
+  if x.shape[-1] == filters and stride == 1:
+    shortcut = x
+  else:
+    shortcut = convolve(h, filters, 1, stride, kaiming_normal(next(seeds)))
+  h = convolve(h, filters, 3, stride, kaiming_normal(next(seeds)))
+  h = normalize_and_activate(h)
+  h = convolve(h, filters, 3, 1, kaiming_normal(next(seeds)))
+  return tf.keras.layers.Add()([shortcut, h])

@@ -22,9 +22,10 @@ import math
 import tensorflow as tf
 
 from tff_semifl.data import pixels
+from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
-from tff_semifl.models import residual
 from tff_semifl.models import static_batch_norm
+from tff_semifl.models import wide_resnet
 
 _STAGE_FILTERS = (64, 128, 256, 512)
 _BLOCKS_PER_STAGE = 2
@@ -32,6 +33,8 @@ _CNN_FILTERS = (32, 64)
 _HIDDEN_UNITS = 128
 _CHANNEL_DROPOUT_RATE = 0.25
 _HIDDEN_DROPOUT_RATE = 0.5
+# The number of groups in the code of Zhang et al.
+_MAX_GROUPS = 32
 
 
 def create_emnist_cnn(
@@ -47,7 +50,7 @@ def create_emnist_cnn(
   Dropout drops whole channels of the second convolution, before its activation.
   There are 1,204,655 parameters for 28x28x1 pixels and 47 classes.
   """
-  seeds = residual.layer_seeds(seed)
+  seeds = wide_resnet.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
   x = pixels.standardize(inputs, pixel_mean, pixel_standard_deviation)
   x = _convolve(x, _CNN_FILTERS[0], next(seeds))
@@ -76,7 +79,7 @@ def create_reddi_emnist_cnn(
   Unlike `create_emnist_cnn`, this network applies activations before pooling,
   drops single values, and has a second dropout before the classifier.
   """
-  seeds = residual.layer_seeds(seed)
+  seeds = wide_resnet.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
   x = pixels.standardize(inputs, pixel_mean, pixel_standard_deviation)
   for filters in _CNN_FILTERS:
@@ -91,7 +94,6 @@ def create_reddi_emnist_cnn(
 
 
 def _hide(x: tf.Tensor, seeds: itertools.count) -> tf.Tensor:
-  """Adds the hidden layer and its activation."""
   x = tf.keras.layers.Flatten()(x)
   x = _connect(x, _HIDDEN_UNITS, next(seeds))
   return tf.keras.layers.ReLU()(x)
@@ -109,11 +111,11 @@ def create_post_activation_resnet(
 
   With 10 classes and three channels it has 11,173,962 trainable parameters.
   """
-  seeds = residual.layer_seeds(seed)
+  seeds = wide_resnet.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
   x = pixels.standardize(inputs, pixel_mean, pixel_standard_deviation)
   x = _convolve_without_bias(x, _STAGE_FILTERS[0], 3, 1, seeds)
-  x = residual.normalize_and_activate(x)
+  x = wide_resnet.normalize_and_activate(x)
   for stage, filters in enumerate(_STAGE_FILTERS):
     for block in range(_BLOCKS_PER_STAGE):
       stride = 2 if stage > 0 and block == 0 else 1
@@ -127,9 +129,8 @@ def create_post_activation_resnet(
 def _post_activation_block(
   x: tf.Tensor, filters: int, stride: int, seeds: itertools.count
 ) -> tf.Tensor:
-  """Applies a post-activation residual block with two 3x3 convolutions."""
   h = _convolve_without_bias(x, filters, 3, stride, seeds)
-  h = residual.normalize_and_activate(h)
+  h = wide_resnet.normalize_and_activate(h)
   h = _convolve_without_bias(h, filters, 3, 1, seeds)
   h = static_batch_norm.StaticBatchNormalization()(h)
   if x.shape[-1] != filters or stride != 1:
@@ -141,8 +142,8 @@ def _post_activation_block(
 def _convolve_without_bias(
   x: tf.Tensor, filters: int, size: int, stride: int, seeds: itertools.count
 ) -> tf.Tensor:
-  initializer = residual.uniform_by_inputs(next(seeds))
-  return residual.convolve(x, filters, size, stride, initializer)
+  initializer = wide_resnet.uniform_by_inputs(next(seeds))
+  return wide_resnet.convolve(x, filters, size, stride, initializer)
 
 
 def _convolve(x: tf.Tensor, filters: int, seed: int) -> tf.Tensor:
@@ -150,7 +151,7 @@ def _convolve(x: tf.Tensor, filters: int, seed: int) -> tf.Tensor:
   return tf.keras.layers.Conv2D(
     filters,
     3,
-    kernel_initializer=residual.uniform_by_inputs(seed),
+    kernel_initializer=wide_resnet.uniform_by_inputs(seed),
     bias_initializer=_uniform(3 * 3 * x.shape[-1], seed),
   )(x)
 
@@ -159,14 +160,47 @@ def _connect(x: tf.Tensor, units: int, seed: int) -> tf.Tensor:
   """Applies a dense layer with a bias: [batch, inputs] to [batch, units]."""
   return tf.keras.layers.Dense(
     units,
-    kernel_initializer=residual.uniform_by_inputs(seed),
+    kernel_initializer=wide_resnet.uniform_by_inputs(seed),
     bias_initializer=_uniform(x.shape[-1], seed),
   )(x)
 
 
 def _uniform(num_inputs: int, seed: int) -> tf.keras.initializers.Initializer:
-  """The initializer of biases; `residual.uniform_by_inputs` is for kernels."""
+  """The initializer of biases; that of kernels is `uniform_by_inputs`."""
   bound = 1 / math.sqrt(num_inputs)
   # With the seed of the kernel, the bias would repeat the kernel's first
   # values.
   return tf.keras.initializers.RandomUniform(-bound, bound, seed=seed + 2**30)
+
+
+def to_group_norm(
+  layer: tf.keras.layers.Layer,
+) -> tf.keras.layers.Layer:
+  """Group normalization with gamma and beta, but no statistics.
+
+  There are 32 groups, as in the code of Zhang et al., or the largest smaller
+  number that divides the channels: 16 groups for 16 channels, 24 for 48. The
+  model's outputs change. A frozen layer, whose statistics are final, becomes a
+  `StaticBatchNormalization`.
+
+  References:
+    Wu, He. Group normalization. ECCV 2018.
+  """
+  if not layer.trainable:
+    return keras_conversion.to_static_batch_norm(layer)
+  # The first non-trainable weight is the mean.
+  num_channels = layer.non_trainable_weights[0].shape[0]
+  num_groups = next(
+    groups
+    for groups in range(min(_MAX_GROUPS, num_channels), 0, -1)
+    if num_channels % groups == 0
+  )
+  return tf.keras.layers.GroupNormalization(
+    num_groups,
+    # PyTorch's default, as for static batch normalization.
+    epsilon=static_batch_norm.EPSILON,
+    center=layer.center,
+    scale=layer.scale,
+    name=layer.name,
+    dtype='float32',
+  )

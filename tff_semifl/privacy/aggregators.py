@@ -1,45 +1,25 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Aggregators of the clients' updates, and their settings.
+"""The choice of the aggregator of clients' updates, and rejected updates.
 
-All aggregators are TFF's factories. Their only random numbers are the noise of
-the private mean, which follows from the run's key. Weighted factories leave out
-clients of weight 0, such as clients without a confident image. The private mean
-is unweighted, and includes such clients with an update of zero.
+The default is the mean; weighted means leave out clients of weight 0, such as
+clients without a confident image.
 """
 
-import abc
 import dataclasses
-import math
-import re
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-import tensorflow_privacy
 
 from tff_semifl import settings
-from tff_semifl.privacy import keyed_gaussian_query
-from tff_semifl.privacy import privacy_key
-from tff_semifl.settings import references
-
-# Quantizing a smaller tensor saves no more than its minimum and maximum, which
-# are sent with the quantized values, cost.
-_MIN_QUANTIZED_ELEMENTS = 256
-
-
-class Aggregator(settings.Settings, abc.ABC):
-  """The base class of settings that build an aggregator."""
-
-  @abc.abstractmethod
-  def build(self, **private: Any) -> tff.aggregators.AggregationFactory:
-    """Builds the aggregator; see `PrivateMean` for the arguments."""
+from tff_semifl.privacy import means
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Mean(Aggregator):
+class Mean(means.Aggregator):
   """The mean of clients' updates, with the weights of the method."""
 
   def build(self, **_: Any) -> tff.aggregators.WeightedAggregationFactory:
@@ -47,176 +27,16 @@ class Mean(Aggregator):
     return tff.aggregators.MeanFactory(no_nan_division=True)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class RobustMean(Aggregator):
-  """The mean of updates clipped to a quantile of their norms.
-
-  An update far longer than earlier updates counts as zero. Clients of weight 0
-  enter the estimates with norm 0.
-  """
-
-  clipping_quantile: float = settings.setting(
-    0.8, 'Share of updates that are not clipped.', settings.INSIDE_0_TO_1
-  )
-
-  def build(self, **_: Any) -> tff.aggregators.WeightedAggregationFactory:
-    """Builds `tff.learning.robust_aggregator` with another quantile."""
-    estimate = tff.aggregators.PrivateQuantileEstimationProcess.no_noise
-    clipping_norm = estimate(
-      initial_estimate=1.0,
-      target_quantile=self.clipping_quantile,
-      learning_rate=0.2,
-    )
-    # The estimate rises quickly to a little more than twice the longest update.
-    zeroing_norm = estimate(
-      initial_estimate=10.0,
-      target_quantile=0.98,
-      learning_rate=math.log(10.0),
-      multiplier=2.0,
-      increment=1.0,
-    )
-    return tff.aggregators.zeroing_factory(
-      zeroing_norm,
-      tff.aggregators.clipping_factory(clipping_norm, Mean().build()),
-    )
-
-
-# Outside this range, squares overflow float32, or epsilon is NaN.
-_MODERATE = settings.Values(
-  'from 0.000001 to 1000000', lambda value: 1e-6 <= value <= 1e6
-)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PrivateMean(Aggregator):
-  """The mean of clipped updates plus noise, for differential privacy.
-
-  Updates are clipped and summed, Gaussian noise is added, and the sum is
-  divided by the cohort size, whichever clients took part (McMahan et al.,
-  2018). The guarantee covers the weights, but not the clients' metrics.
-  """
-
-  noise_multiplier: float | None = settings.setting(
-    None,
-    'Standard deviation of the noise, in clipping norms. It has no default.',
-    _MODERATE,
-  )
-  clipping_norm: float = settings.setting(
-    1.0,
-    'Norm that updates are clipped to; --aggregator=robust shows how long they'
-    ' are.',
-    _MODERATE,
-  )
-  privacy_delta: float = settings.setting(
-    1e-5,
-    'Delta for which epsilon is computed, less than 1 over the number of'
-    ' clients.',
-    settings.INSIDE_0_TO_1,
-  )
-  insecure_fixed_privacy_key: str | None = settings.setting(
-    None,
-    'For tests: noise and cohorts follow from these 64 hexadecimal digits and'
-    ' can be repeated by everybody. Nothing is private then, and no epsilon is'
-    ' claimed. By default each experiment draws its own secret key.',
-    settings.Values(
-      '64 hexadecimal digits, 0 to 9 and a to f',
-      lambda value: re.fullmatch('[0-9a-f]{64}', value) is not None,
-    ),
-  )
-
-  def build(
-    self,
-    *,
-    clients_per_round: int | None = None,
-    key: privacy_key.PrivacyKey | None = None,
-    **_: Any,
-  ) -> tff.aggregators.UnweightedAggregationFactory:
-    """Builds the mean, whose noise follows from the secret key.
-
-    Keep the key as long as the run may be resumed. Anyone who knows the key can
-    subtract the noise. Cohorts must stay secret, and should follow from this
-    key, too.
-    """
-    if key is None:
-      raise ValueError('Differential privacy needs a privacy key.')
-    multiplier = settings.filled('noise_multiplier', self.noise_multiplier)
-    size = max(settings.filled('clients_per_round', clients_per_round), 1)
-    query = keyed_gaussian_query.KeyedGaussianSumQuery(
-      l2_norm_clip=self.clipping_norm,
-      stddev=multiplier * self.clipping_norm,
-      key=key,
-    )
-    return tff.aggregators.DifferentiallyPrivateFactory(
-      tensorflow_privacy.NormalizedQuery(query, float(size))
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class QuantizedMean(Aggregator):
-  """The mean of updates quantized to a few bits.
-
-  Each element is rounded to the nearest of `2**bits` values, spaced evenly from
-  the minimum to the maximum of its tensor. Rounding is not stochastic, because
-  TFF's random numbers would not follow from the run's seed.
-  """
-
-  quantization_bits: int = settings.setting(
-    8, 'Bits of a number.', settings.between(1, 16)
-  )
-
-  def build(self, **_: Any) -> tff.aggregators.WeightedAggregationFactory:
-    return tff.aggregators.MeanFactory(
-      tff.aggregators.EncodedSumFactory.quantize_above_threshold(
-        quantization_bits=self.quantization_bits,
-        threshold=_MIN_QUANTIZED_ELEMENTS,
-        stochastic=False,
-      ),
-      no_nan_division=True,
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class OutsideAggregator(Aggregator):
-  """An aggregator of another package, by its name 'package.module:NAME'.
-
-  Records identify the aggregator by the code of the factory's class, `kind`,
-  but not by the factory's arguments.
-  """
-
-  reference: str
-  factory: Any = dataclasses.field(metadata=settings.TOLD_ELSEWHERE)
-  kind: type
-
-  def build(self, **_: Any) -> tff.aggregators.AggregationFactory:
-    return self.factory
-
-
-def load_outside(reference: str) -> Aggregator:
-  """Loads an aggregator of another package."""
-  found = references.load(reference)
-  if isinstance(
-    found,
-    (
-      tff.aggregators.UnweightedAggregationFactory,
-      tff.aggregators.WeightedAggregationFactory,
-    ),
-  ):
-    return OutsideAggregator(
-      reference=reference, factory=found, kind=type(found)
-    )
-  return settings.outside(Aggregator, 'TFF aggregation factory')(reference)
-
-
 AGGREGATORS = {
   'mean': Mean(),
-  'robust': RobustMean(),
-  'differential_privacy': PrivateMean(),
-  'compression': QuantizedMean(),
+  'robust': means.RobustMean(),
+  'differential_privacy': means.PrivateMean(),
+  'compression': means.QuantizedMean(),
 }
 _WITHOUT_PRIVACY = {
   name: part
   for name, part in AGGREGATORS.items()
-  if not isinstance(part, PrivateMean)
+  if not isinstance(part, means.PrivateMean)
 }
 _MEANING = (
   "Aggregation of clients' updates: mean, the uniform mean of those that count;"
@@ -242,17 +62,17 @@ class Rejection(settings.Settings):
 class Aggregation(Rejection):
   """Rejection and aggregation of clients' updates."""
 
-  aggregator: Aggregator = settings.choice(
+  aggregator: means.Aggregator = settings.choice(
     AGGREGATORS,
     'mean',
     f'{_MEANING}; differential_privacy, of clipped updates, with noise.',
-    load=load_outside,
+    load=means.load_outside,
   )
 
   @property
-  def private_mean(self) -> PrivateMean | None:
+  def private_mean(self) -> means.PrivateMean | None:
     """The aggregator if it is the private mean; else None."""
-    if isinstance(self.aggregator, PrivateMean):
+    if isinstance(self.aggregator, means.PrivateMean):
       return self.aggregator
     return None
 

@@ -133,22 +133,6 @@ def dropping_by(seed: tf.Tensor | object) -> Iterator[None]:
     dropout_seed.reset(token)
 
 
-def select_batch(
-  num_images: tf.Tensor,
-  batch_size: int,
-  num_before: tf.Tensor,
-  order_seed: tf.Tensor,
-) -> tf.Tensor:
-  """The images of a batch of shuffled epochs, int32 [batch], maybe smaller.
-
-  `num_before` counts earlier batches; epochs' orders follow from `order_seed`.
-  """
-  num_batches = tf.maximum(-(-num_images // batch_size), 1)
-  start = num_before % num_batches * batch_size
-  indices = order(num_images, fold_in(order_seed, num_before // num_batches))
-  return indices[start : start + batch_size]
-
-
 def select_from_stream(
   num_images: tf.Tensor,
   batch_size: int,

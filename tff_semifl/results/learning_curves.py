@@ -144,7 +144,6 @@ def _draw_curve(
   color: str,
   **line_style: str,
 ) -> lines.Line2D:
-  """Plots the mean over runs, and a band of one standard deviation."""
   rounds = sorted(set.intersection(*map(set, runs)))
   values = np.array([[run[round_num] for round_num in rounds] for run in runs])
   mean = values.mean(axis=0)

@@ -112,7 +112,6 @@ def _to_markdown(card: ModelCard) -> str:
 
 
 def _describe_input(shape: Sequence[int]) -> tuple[str, str]:
-  """The kind of classifier, and its input."""
   if sources.kind_of(shape) is sources.FEATURES:
     takes = f'float32 vectors of {shape[0]} features'
     return 'A classifier of feature vectors', takes

@@ -15,6 +15,7 @@ import tff_semifl
 from tff_semifl import settings
 from tff_semifl.experiment import client_results
 from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import restored_settings
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import intervals
@@ -107,7 +108,6 @@ def create(runs: Sequence[run_record.RunRecord]) -> str:
 
 
 def _create_run(run: run_record.RunRecord) -> Iterator[str]:
-  """Yields all sections on a run, as HTML."""
   yield from _summary(run)
   yield page.warnings(_find_problems(run))
   yield page.heading('Metrics')
@@ -202,7 +202,7 @@ def _interval(name: str, evaluated: run_record.Evaluated) -> str:
     return str(intervals.of_accuracy(num_right, len(labels)))
   if logits.size > _MAX_BOOTSTRAPPED:
     return 'too many images for a bootstrap'
-  ends = intervals.bootstrap(metric_lib.METRICS[name].compute, labels, logits)
+  ends = metric_lib.bootstrap(metric_lib.METRICS[name].compute, labels, logits)
   return summary.show_interval(name, intervals.Interval(*ends))
 
 
@@ -276,8 +276,7 @@ def _privacy(run: run_record.RunRecord) -> Iterator[str]:
 
 
 def _spell_command(run: run_record.RunRecord) -> str:
-  """The command that repeats the training, without default values."""
-  changes = saved_experiment.find_changes(run.hparams, run.settings)
+  changes = restored_settings.find_changes(run.hparams, run.settings)
   words = [
     f'python -m launch.train {run.hparams.system}',
     *(shlex.quote(f'--{k}={settings.show(v)}') for k, v in changes.items()),

@@ -26,9 +26,11 @@ from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_results
+from tff_semifl.experiment import restored_settings
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
+from tff_semifl.export import tflite
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.privacy import privacy_statement
@@ -121,7 +123,7 @@ def read(folder: pathlib.Path) -> RunRecord:
   trained = saved_experiment.read_trained_model(folder)
   experiment, evaluated, class_names, why_not = None, None, (), None
   try:
-    experiment = saved_experiment.restore(hparams, {})
+    experiment = restored_settings.restore(hparams, {})
     class_names, evaluated = _evaluate(folder, hparams, experiment)
   except (
     saved_experiment.SavedExperimentError,
@@ -170,7 +172,7 @@ def _evaluate(
   if not len(test.labels):
     raise ValueError('there are no images to evaluate on')
   is_saved_model = models[0].name == 'saved_model.pb'
-  model = exported_model.load(export if is_saved_model else models[0])
+  model = tflite.load(export if is_saved_model else models[0])
   scores = scores_lib.score(model, test.batches(_BATCH_SIZE))
   digest = hashlib.sha256(sources.hash_images(test.images).tobytes())
   digest.update(np.asarray(test.labels, np.int64).tobytes())
@@ -183,7 +185,6 @@ def _evaluate(
 def _choose_wrong(
   test: sources.LabeledImages, probabilities: np.ndarray
 ) -> list[Example]:
-  """Chooses the wrong predictions with the highest confidence."""
   predicted, confidence = (
     probabilities.argmax(axis=1),
     probabilities.max(axis=1),

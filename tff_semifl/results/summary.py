@@ -12,6 +12,8 @@ import math
 import statistics
 from typing import NamedTuple
 
+from scipy import stats
+
 from tff_semifl.metrics import intervals
 
 # Metrics that are fractions, which are shown in percent.
@@ -46,8 +48,8 @@ def summarize(values: Sequence[float | None]) -> Summary:
   return Summary(
     mean,
     statistics.stdev(known),
-    intervals.standard_error(known),
-    intervals.of_mean(known),
+    standard_error(known),
+    of_mean(known),
   )
 
 
@@ -96,3 +98,15 @@ def show_mean(name: str, found: Summary) -> str:
   if name in _SHARES:
     return f'{shown} ± {100 * deviation:.1f}'
   return f'{shown} ± {deviation:.2g}'
+
+
+def standard_error(values: Sequence[float]) -> float:
+  """The standard error of the mean of at least two values."""
+  return statistics.stdev(values) / math.sqrt(len(values))
+
+
+def of_mean(values: Sequence[float]) -> intervals.Interval:
+  """The 95% interval of the mean of two or more values (Student's t)."""
+  mean = statistics.fmean(values)
+  half = float(stats.t.ppf(0.975, len(values) - 1)) * standard_error(values)
+  return intervals.Interval(mean - half, mean + half)

@@ -1,10 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The table of a sweep, with a row for each entry."""
+"""The results of the runs of a sweep, and the table of its entries."""
 
 from collections.abc import Sequence
 import math
+import pathlib
 import shlex
 from typing import NamedTuple
 
@@ -47,6 +48,37 @@ class Entry(NamedTuple):
     return self.name + ('_' + ''.join(self.varied) if self.varied else '')
 
 
+class Results(NamedTuple):
+  """The latest results of a run; round -1 and zeros before any round.
+
+  Accuracies and mean cross-entropy are for the test images or the validation
+  split. `minutes` is the duration of all rounds, also before an interruption.
+  """
+
+  round_num: int = -1
+  accuracy: float = 0.0
+  best_accuracy: float = 0.0
+  loss: float = 0.0
+  minutes: float = 0.0
+
+
+def read_results(path: pathlib.Path) -> Results:
+  """Reads the results in a `metrics.csv`."""
+  metrics = metrics_table.read_metrics(path) if path.exists() else {'round': ()}
+  if not len(metrics['round']):
+    return Results()
+  kind = 'validation' if 'validation/accuracy' in metrics else 'test'
+  columns = [f'{kind}/{name}' for name in ('accuracy', 'best_accuracy', 'loss')]
+  for column in (*columns, 'seconds'):
+    if column not in metrics:
+      raise metrics_table.MetricsError(f'{path} has no column {column}')
+  return Results(
+    int(metrics['round'][-1]),
+    *(float(metrics[column][-1]) for column in columns),
+    float(metrics['seconds'].sum()) / 60,
+  )
+
+
 class Row(NamedTuple):
   """An entry, and the result of each seed; None for an incomplete run.
 
@@ -55,7 +87,7 @@ class Row(NamedTuple):
   """
 
   entry: Entry
-  results: Sequence[metrics_table.Results | None]
+  results: Sequence[Results | None]
   task: str = ''
 
   def column(self, name: str) -> list[float | None]:

@@ -19,7 +19,6 @@ from typing import Any
 
 import tensorflow_federated as tff
 
-from tff_semifl import private_api
 from tff_semifl.runtime.errors import ComputationError
 from tff_semifl.runtime.errors import NotPortableError
 from tff_semifl.runtime.errors import SiteError
@@ -38,7 +37,7 @@ __all__ = (
   'RayOptions',
   'SiteError',
   'WorkerError',
-  'native_context',
+  'replace_context',
   'simulation_context',
 )
 
@@ -95,38 +94,6 @@ def simulation_context(
       tff.framework.set_default_context(former)
 
 
-@contextlib.contextmanager
-def native_context(max_concurrent_clients: int | None = None) -> Iterator[None]:
-  """Runs computations of the `with` block on TFF's own worker, on the CPU.
-
-  The worker accepts connections from any machine.
-  """
-  former = tff.framework.get_context_stack().current
-  serialization = private_api.value_serialization
-  read = serialization.deserialize_value
-
-  # TFF also calls this function for the parts of a value.
-  def read_no_clients(proto, type_hint=None):
-    # TFF raises an error if there are no clients.
-    if (
-      isinstance(type_hint, tff.FederatedType)
-      and type_hint.placement is tff.CLIENTS
-      and not (type_hint.all_equal or proto.federated.value)
-    ):
-      return [], type_hint
-    return read(proto, type_hint)
-
-  tff.backends.native.set_sync_local_cpp_execution_context(
-    max_concurrent_computation_calls=max_concurrent_clients or -1
-  )
-  serialization.deserialize_value = read_no_clients
-  try:
-    yield
-  finally:
-    serialization.deserialize_value = read
-    _replace_context(former)
-
-
 class AsyncContext(tff.framework.AsyncContext):
   """Makes a synchronous context awaitable.
 
@@ -155,7 +122,7 @@ class EndedContext(tff.framework.SyncContext):
     raise RuntimeError('The interpreter is shutting down.')
 
 
-def _replace_context(context: tff.framework.SyncContext) -> None:
+def replace_context(context: tff.framework.SyncContext) -> None:
   """Drops the default context, whose worker may outlive the process."""
   held = [tff.framework.get_context_stack().current]
   tff.framework.set_default_context(context)
@@ -170,4 +137,4 @@ def _replace_context(context: tff.framework.SyncContext) -> None:
   thread.join(_COLLECT_SECONDS)
 
 
-atexit.register(_replace_context, EndedContext())
+atexit.register(replace_context, EndedContext())

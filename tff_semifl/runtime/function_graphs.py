@@ -13,9 +13,6 @@ import itertools
 from typing import Any
 
 import tensorflow as tf
-import tensorflow_federated as tff
-
-from tff_semifl import private_api
 
 # A `shared_name` that creates a new variable at each execution of the op: see
 # `tf.raw_ops.VarHandleOp`, and ResourceHandle::ANONYMOUS_NAME in TensorFlow.
@@ -36,7 +33,6 @@ _CPU_ONLY = ('Dataset', 'Iterator')
 # Ops that call Python functions of this process.
 PYTHON_OPS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
 
-_LOOPS = ('StatelessWhile', 'While')
 
 _numbers = itertools.count()
 
@@ -47,20 +43,6 @@ def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
     graph_def.node,
     *(function.node_def for function in graph_def.library.function),
   )
-
-
-def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
-  """Whether running a block calls Python functions."""
-
-  def has_call(part):
-    return isinstance(part, tff.framework.CompiledComputation) and any(
-      node.op in PYTHON_OPS
-      for node in all_nodes(
-        tf.compat.v1.GraphDef.FromString(part.proto.tensorflow.graph_def.value)
-      )
-    )
-
-  return private_api.tree_analysis.contains(block, has_call)
 
 
 def rename_functions(
@@ -108,11 +90,6 @@ def read(code: Any) -> tf.compat.v1.GraphDef:
   return graph_def
 
 
-def has_loop(graph_def: tf.compat.v1.GraphDef) -> bool:
-  """Whether a graph has a loop; all training code has loops."""
-  return any(node.op in _LOOPS for node in all_nodes(graph_def))
-
-
 def node_name(name: str) -> str:
   """The node name of a tensor (`a:0`), a control input (`^a`) or a node."""
   return name.removeprefix('^').split(':')[0]
@@ -133,7 +110,6 @@ def ancestors(
 
 
 def _own_resources(graph_def) -> None:
-  """Makes every call of the graph create its own variables and tables."""
   for node in all_nodes(graph_def):
     # A colocation may refer to a pruned node.
     node.attr.pop('_class', None)
@@ -146,7 +122,6 @@ def _own_resources(graph_def) -> None:
 
 
 def _pin_datasets_to_cpu(graph_def) -> None:
-  """Places dataset ops on the CPU."""
   for node in all_nodes(graph_def):
     if any(part in node.op for part in _CPU_ONLY):
       node.device = '/device:CPU:0'

@@ -197,7 +197,6 @@ class GraphFunctionCache:
 
 
 def _tensor_names(binding) -> Value:
-  """The tensor names of a `TensorFlow.Binding`, nested like its type."""
   kind = binding.WhichOneof('binding')
   if kind == 'struct':
     return [_tensor_names(part) for part in binding.struct.element]

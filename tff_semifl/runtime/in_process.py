@@ -169,7 +169,6 @@ def compile_to_block(
 
 
 def _replace_intrinsics(computation):
-  """Replaces means, sums and other intrinsics by `federated_aggregate`."""
   block, _ = tff.tensorflow.replace_intrinsics_with_bodies(
     computation.to_building_block()
   )

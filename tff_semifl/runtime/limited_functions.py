@@ -24,6 +24,7 @@ from tff_semifl.runtime import graph_functions
 
 # Gives each device its own threads, instead of one pool for all devices.
 OWN_THREADS = 'TF_OVERRIDE_GLOBAL_THREADPOOL'
+_LOOPS = ('StatelessWhile', 'While')
 
 
 def check_environment() -> None:
@@ -86,7 +87,7 @@ def _build(
   threads_per_operation: int,
 ) -> Callable[[Sequence[tf.Tensor]], list[tf.Tensor]] | None:
   """Runs a graph in a session; None without a loop, or for a dataset."""
-  if not function_graphs.has_loop(graph_def):
+  if not _has_loop(graph_def):
     return None
   nodes = {node.name: node for node in graph_def.node}
   with tf.Graph().as_default() as graph:
@@ -143,3 +144,7 @@ def _to_array(tensor: tf.Tensor) -> np.ndarray:
       input_dataset=tensor, strip_device_assignment=True
     )
   return tensor.numpy()
+
+
+def _has_loop(graph_def: tf.compat.v1.GraphDef) -> bool:
+  return any(node.op in _LOOPS for node in function_graphs.all_nodes(graph_def))

@@ -67,7 +67,6 @@ def build_evaluate(
 
 
 def _build_block(block, cache, build_clients, build_step):
-  """A function from a scope to the result of a list of steps."""
   wanted = _names(block.result)
   stages = []
   # Later stages determine the outputs that earlier stages need.
@@ -99,7 +98,6 @@ def _split(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def _build_stage(steps, wanted, cache, build_clients, build_step):
-  """A function that evaluates a stage and adds its values to a scope."""
   of_clients, before, folds = [], [], []
   for name, block in steps:
     uri = _uri(block)
@@ -130,7 +128,6 @@ def run_nothing(
 
 
 def _fold_clients(scope, run_clients, outputs, kept, folds):
-  """Runs the clients, and aggregates their values in the order of clients."""
   cohort = scope.cohort
   found = {name: [None] * len(cohort.clients) for name in kept}
   totals = [fold.zero(scope) for fold in folds]
@@ -174,7 +171,6 @@ def _build_clients(cache, steps, outputs):
 
 
 def _run_client(steps, outputs, taken, client, alone):
-  """The outputs of a client; `alone` is a cohort of this client."""
   names = {name: _at_client(value, client) for name, value in taken.items()}
   own = interpreter.Scope(alone, names)
   for name, step in steps:
@@ -208,7 +204,6 @@ class Fold(NamedTuple):
 
 
 def _build_fold(name, argument, cache):
-  """The `Fold` of a call of `federated_aggregate`."""
   value, *functions = (
     tff.framework.Selection(argument, index=i)
     if not isinstance(argument, tff.framework.Struct)
@@ -221,7 +216,6 @@ def _build_fold(name, argument, cache):
 
 
 def _names(block: tff.framework.ComputationBuildingBlock) -> frozenset[str]:
-  """The free names of a block."""
   found = private_api.transformation_utils.get_map_of_unbound_references(block)[
     block
   ]

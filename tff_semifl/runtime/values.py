@@ -44,7 +44,6 @@ def num_clients(value: Any, value_type: tff.Type) -> int | None:
 
 
 def _count_clients(value: Any, value_type: tff.Type) -> set[int]:
-  """The distinct numbers of clients of the parts of an argument."""
   if isinstance(value_type, tff.FederatedType) and not value_type.all_equal:
     if not isinstance(value, (list, tuple)):
       raise TypeError(
@@ -99,7 +98,6 @@ def to_dataset(variant: tf.Tensor, element_type: tff.Type) -> tf.data.Dataset:
 
 
 def _struct_items(value: Any, value_type: tff.StructType):
-  """The parts of a struct, each with its type."""
   parts = tff.structure.from_container(value)
   if len(parts) != len(value_type):
     raise TypeError(
@@ -145,7 +143,6 @@ def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:
 
 
 def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
-  """The variant tensor of a dataset or of a list of elements."""
   if isinstance(value, list):
     value = private_api.tensorflow_utils.make_data_set_from_elements(
       None, value, value_type.element
@@ -168,7 +165,6 @@ def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
 
 
 def _to_containers(dataset, element_type):
-  """Converts the elements of a dataset to the containers of a type."""
   spec = dataset.element_spec
   try:
     tf.nest.assert_same_structure(spec, to_element_spec(element_type))

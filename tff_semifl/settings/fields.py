@@ -189,7 +189,6 @@ class Settings:
 
 
 def _check_instance(owner: type[Settings], name: str, value: Any) -> None:
-  """Raises a `ValueError` if a value is a class of parts, not an instance."""
   if isinstance(value, type) and issubclass(value, Settings):
     raise ValueError(
       f'{owner.__qualname__}: {name} must be an instance; write'
@@ -246,7 +245,6 @@ def kind_of(part: type[Settings], name: str) -> tuple[type, bool]:
 
 
 def _convert(name: str, value: Any, kind: type, values: Values) -> Any:
-  """Converts a value to its setting's type, or raises a `SettingError`."""
   if kind is float and type(value) is int:
     value = float(value)
   if kind is tuple and isinstance(value, list | tuple):

@@ -46,7 +46,6 @@ def describe_all(part: fields.Settings) -> Iterator[tuple[str, Description]]:
 def _walk(
   part: fields.Settings, choice: str = '', *, all_options: bool = False
 ) -> Iterator[tuple[str, fields.Settings, Description]]:
-  """Yields the choice, part and description of each setting."""
   for field in dataclasses.fields(part):
     value = getattr(part, field.name)
     kept = field.metadata.get(fields.KEY)
@@ -168,7 +167,6 @@ def fill_in(part: fields.Settings, values: Mapping[str, Any]) -> Any:
 
 
 def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
-  """Changes a tree, and removes the applied changes from `left`."""
   new = {}
   for field in dataclasses.fields(part):
     value = getattr(part, field.name)

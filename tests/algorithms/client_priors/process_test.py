@@ -21,6 +21,7 @@ from tff_semifl.data import sources
 from tff_semifl.models import features as feature_models
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
+from tff_semifl.privacy import means
 
 _CLASSES, _FEATURES, _CLIENTS, _EXAMPLES = 3, 5, 4, 40
 _GENERATOR = np.random.default_rng(0)
@@ -216,7 +217,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   def test_cohorts_of_half_of_the_clients(self):
     """Uses an aggregator whose estimates change even without clients."""
-    _, process = _build(aggregators.RobustMean(), clients_per_round=2)
+    _, process = _build(means.RobustMean(), clients_per_round=2)
     first, second, third = (
       output.state for output in self._run(process, [[0, 1], [2, 3]])
     )

@@ -31,7 +31,7 @@ from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
 from tff_semifl.core import training_loop
 from tff_semifl.experiment import checkpoints
-from tff_semifl.experiment import metrics_file
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import training
 from tff_semifl.files import durable_files
 
@@ -193,7 +193,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
         checkpoints=checkpoints.Checkpoints(
           pathlib.Path(folder, 'states'), num_kept=3
         ),
-        metrics_manager=metrics_file.MetricsFile(
+        metrics_manager=experiment_folder.MetricsFile(
           pathlib.Path(folder, 'metrics.csv')
         ),
         memories=helpers_lib.Helpers(

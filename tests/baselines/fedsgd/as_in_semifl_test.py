@@ -21,7 +21,7 @@ from tests import small_systems
 from tests import wide_resnet_reference
 from tff_semifl import runtime
 from tff_semifl.baselines.fedsgd import union_images
-from tff_semifl.core import batch_norm_statistics
+from tff_semifl.core import statistics_passes
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
@@ -295,9 +295,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
         metrics['client']['label_ratio'], np.mean(seen >= _THRESHOLD), places=6
       )
     # A round ends with statistics of the server's images.
-    compute = batch_norm_statistics.build_server_batch_norm_statistics(
-      classifier
-    )
+    compute = statistics_passes.build_server_pass(classifier)
     weights = state.global_model_weights
     for found, expected in zip(
       weights.non_trainable,

@@ -12,7 +12,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from tests.models.frozen import small_backbone
-from tff_semifl.data import sources
+from tff_semifl.data import image_storage
 from tff_semifl.files import durable_files
 from tff_semifl.models.frozen import feature_cache
 
@@ -70,7 +70,7 @@ class FeatureCacheTest(parameterized.TestCase):
       self.assertEqual(backbone.num_computed, 1200)
 
   def test_reads_images_in_files_a_few_at_a_time(self):
-    stored = sources.create_stored(_IMAGES.shape)
+    stored = image_storage.create_stored(_IMAGES.shape)
     stored[:] = _IMAGES
     path = self.create_tempdir().full_path + '/images.npy'
     np.save(path, _IMAGES)

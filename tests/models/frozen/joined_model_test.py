@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from tests.models.frozen import small_backbone
 from tff_semifl.experiment import frozen_models
-from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
 from tff_semifl.models.frozen import efficientnet_lite
@@ -39,7 +38,7 @@ class JoinedModelTest(parameterized.TestCase):
     file = self._folder / 'model.tflite'
     file.write_bytes(tflite.convert(model, _NAMES, tflite.Precision.FLOAT32))
     for path in (folder, file):
-      loaded = exported_model.load(path)
+      loaded = tflite.load(path)
       self.assertEqual(loaded.image_shape, images.shape[1:])
       np.testing.assert_allclose(
         loaded.predict(images), expected, rtol=0, atol=atol

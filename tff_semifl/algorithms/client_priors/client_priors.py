@@ -24,6 +24,7 @@ from tff_semifl.label_shift import class_shares
 from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import intervals
 from tff_semifl.privacy import aggregators
+from tff_semifl.privacy import means
 
 _OWN = 'client/own/'
 _NAMES = ('labels alone', 'mixture', 'head')
@@ -78,7 +79,7 @@ class ClientPriors(system.System):
     'The classifier to export: chosen by held-out labels, or the one named.',
     settings.one_of(choice.CHOSEN, *choice.CANDIDATES),
   )
-  aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
+  aggregator: means.Aggregator = aggregators.choose_without_privacy(
     f'clients send sums for {state.LEARNERS} models in each of'
     f' {server_steps.PASSES} rounds, on which the effect of noise was not'
     ' measured; choose another method'

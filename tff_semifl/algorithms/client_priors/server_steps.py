@@ -25,6 +25,7 @@ m_c b_c, which is convex in b.
 
 import tensorflow as tf
 
+from tff_semifl.algorithms import client_prior
 from tff_semifl.algorithms.client_priors import client_sums
 from tff_semifl.algorithms.client_priors import components as components_lib
 from tff_semifl.algorithms.client_priors import linear_classifiers
@@ -194,7 +195,6 @@ def may_second_lead(estimate: Estimate, components: Components) -> tf.Tensor:
 
 
 def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """Splits values of both learners into values of each learner."""
   return values[: server_labels.REPLICAS], values[server_labels.REPLICAS :]
 
 
@@ -229,7 +229,7 @@ def _learn_mixture(
   )
   log_shares = tf.math.log(labels.shares)
   taught = linear_classifiers.add_to_bias(mixture.weights, log_shares)
-  strength = class_shares.strength(_split(averages.log_shares)[0], shares)
+  strength = client_prior.strength(_split(averages.log_shares)[0], shares)
   return estimate._replace(
     shares=tf.concat([shares, _split(estimate.shares)[1]], axis=0),
     strength=tf.concat([strength, _split(estimate.strength)[1]], axis=0),
@@ -245,7 +245,7 @@ def _learn_heads(
   averages = estimate.averages
   is_trained = _is_head_trained(estimate)
   is_taught = _repeat(_is_first_taught(estimate), True)
-  strength = class_shares.strength(averages.log_shares, estimate.shares)
+  strength = client_prior.strength(averages.log_shares, estimate.shares)
   bias = step_bias(estimate.bias, estimate.shares, averages.posteriors)
   stepped = step_head(estimate.point, averages.matrix, components, labels)
   momentum, ratio = linear_classifiers.next_momentum(estimate.momentum)

@@ -25,7 +25,7 @@ class Estimate(NamedTuple):
 
   passes: tf.Tensor  # int32, the number of completed passes over all clients.
   shares: tf.Tensor  # [learners, classes], the mean class shares m.
-  strength: tf.Tensor  # [learners], see `class_shares.strength`.
+  strength: tf.Tensor  # [learners], see `client_prior.strength`.
   mixture: mixture_lib.Mixture
   spread: tf.Tensor  # [replicas], see `client_sums.Means`.
   head: tf.Tensor  # Weights of the learners' heads.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FedMatch with labels at the server.
+"""FedMatch with labels at the server, also as in SemiFL's tables.
 
 Kernels are sigma + phi (psi in the paper). The server trains sigma and clients
 train phi, both on images in a fixed order. The authors' learning rate schedule
@@ -23,6 +23,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.algorithms import averaging
+from tff_semifl.algorithms import fix_mix
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.fedmatch import helpers as helpers_lib
@@ -30,6 +32,7 @@ from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import losses
+from tff_semifl.core import method
 from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
 from tff_semifl.core import rows as rows_lib
@@ -38,6 +41,7 @@ from tff_semifl.core import training_loop
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
+from tff_semifl.privacy import means
 from tff_semifl.randomness import random_seeds
 
 # The weight of the server's loss, lambda_s in FedMatch.
@@ -48,7 +52,7 @@ _SUPERVISED_WEIGHT = 10.0
 class _Averaging(aggregators.Aggregation):
   """Averages updates with weights of 0 or 1."""
 
-  aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
+  aggregator: means.Aggregator = aggregators.choose_without_privacy(
     'FedMatch weighs its updates, which is not private'
   )
 
@@ -139,7 +143,7 @@ class FedMatch(system.System):
         aggregator, classifier.weights_type.trainable
       ),
     )
-    return composition.build(parts, fedmatch_round)
+    return composition.build(parts, helpers_lib.fedmatch_round)
 
   def train_server(
     self,
@@ -158,7 +162,7 @@ class FedMatch(system.System):
       images, labels = batch.examples
       model = weights._replace(trainable=trainable)
       output = training_loop.cross_entropy(
-        training_loop.train_logits(classifier, model, images), labels
+        classifier.train_logits(model, images), labels
       )
       return output._replace(loss=_SUPERVISED_WEIGHT * output.loss)
 
@@ -206,12 +210,11 @@ class FedMatch(system.System):
       del epoch, batch_num
       images, strong, indices = batch.examples
       model = weights._replace(trainable=trainable)
-      logits = training_loop.train_logits(classifier, model, images)
-      strong_logits = training_loop.train_logits(classifier, model, strong)
+      logits = classifier.train_logits(model, images)
+      strong_logits = classifier.train_logits(model, strong)
       of_helpers = helpers_lib.predict(classifier, weights, helpers, images)
-      is_confident = pseudo_labels.is_confident(
-        pseudo_labels.from_logits(logits), self.confidence.confidence_threshold
-      )
+      confidences = pseudo_labels.from_logits(logits).confidences
+      is_confident = confidences >= self.confidence.confidence_threshold
       labels = helpers_lib.agreed_labels(logits, of_helpers)
       divergences = losses.divergence_of_each(of_helpers, logits)
       # The mean over helpers and confident images; 0 without helpers.
@@ -290,42 +293,50 @@ class FedMatch(system.System):
     )
 
 
-def fedmatch_round(
-  p: composition.Parts,
-  state: tff.Value,
-  server_data: tff.Value,
-  client_data: tff.Value,
-  memories: tff.Value,
-) -> federated_process.RoundOutput:
-  """A round of FedMatch, in which models of other clients help to label.
+def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
+  """Zeroes the gradient for the second half of the outputs, the last axis.
 
-  The server trains sigma, then clients train phi; the new phi is the mean of
-  the clients' phi. In round 0 only the server trains: one more server training
-  than in the authors' code. A client's memory before a round is the phi of its
-  helpers, and after the round a `ClientModel`.
+  This reproduces FedMatch in the code of SemiFL's authors.
   """
+  num_outputs = gradient.shape[-1]
+  is_first = tf.range(num_outputs) < num_outputs // 2
+  return tf.where(is_first, gradient, 0.0)
 
-  def apply(is_used, weights, update):
-    return functional.ModelWeights(
-      tuple(
-        tf.where(is_used, weight - change, weight)
-        for weight, change in zip(weights.trainable, update, strict=True)
-      ),
-      weights.non_trainable,
-    )
 
-  context = p.begin(state)
-  tuned = p.server(state, state.global_model_weights, context, server_data)
-  received = composition.broadcast(tuned.weights, context)
-  trained = p.clients(received, client_data, memories)
-  mean = p.mean(state, trained)
-  return p.finish(
-    state,
-    context,
-    trained,
-    {'server': tuned.measurements, 'aggregator': mean.measurements},
-    global_model_weights=composition.run(
-      apply, mean.is_used, tuned.weights, mean.update
-    ),
-    aggregator=mean.state,
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FedMatchAsInSemiFL(averaging.Alternating):
+  """FedMatch as in SemiFL's tables: only disjoint learning."""
+
+  usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
+  models = ('decomposed_wide_resnet',)
+
+  client: method.Method = fix_mix.LabelEachBatch()
+  reproduce_bugs: bool = settings.setting(
+    True,
+    "Whether to reproduce two mistakes of the code of SemiFL's authors: half of"
+    ' the outputs of each kernel only decay at the server, and no node trains'
+    ' normalization and classifier.',
   )
+
+  def create_optimizers(
+    self, classifier: functional.ImageClassifier
+  ) -> averaging.OptimizerPair:
+    """The clients' optimizer of phi, and the server's optimizer of sigma.
+
+    Gradients are clipped by their norm over all weights, so that steps are
+    shorter than with kernels that are not decomposed.
+    """
+    parts = fedmatch_networks.find_parts(classifier.trainable_names)
+    of_clients, of_server = super().create_optimizers(classifier)
+    if self.reproduce_bugs:
+      return (
+        optimizers.restrict(of_clients, parts.phi),
+        optimizers.restrict(of_server, parts.sigma, zero_second_half),
+      )
+    # Clients and server train normalization and classifier, averaged like phi.
+    return (
+      optimizers.restrict(
+        of_clients, [not is_sigma for is_sigma in parts.sigma]
+      ),
+      optimizers.restrict(of_server, [not is_phi for is_phi in parts.phi]),
+    )

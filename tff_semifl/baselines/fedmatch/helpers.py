@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import spatial
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from tff_semifl.core import client_states
 from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
@@ -115,7 +116,7 @@ def predict(
   def predict_one(index: tf.Tensor, logits: tf.Tensor):
     phi = [tensor[index] for tensor in helpers]
     model = weights._replace(trainable=parts.with_phi(weights.trainable, phi))
-    of_one = training_loop.train_logits(classifier, model, images)
+    of_one = classifier.train_logits(model, images)
     return index + 1, tf.concat([logits, of_one[tf.newaxis]], axis=0)
 
   # `tf.map_fn` cannot stack the logits of zero helpers.
@@ -246,3 +247,44 @@ def choose_helpers(
     others = [int(helper) for helper in known[nearest] if helper != client]
     choices.append(others[:num_helpers])
   return choices
+
+
+def fedmatch_round(
+  p: composition.Parts,
+  state: tff.Value,
+  server_data: tff.Value,
+  client_data: tff.Value,
+  memories: tff.Value,
+) -> federated_process.RoundOutput:
+  """A round of FedMatch, in which models of other clients help to label.
+
+  The server trains sigma, then clients train phi; the new phi is the mean of
+  the clients' phi. In round 0 only the server trains: one more server training
+  than in the authors' code. A client's memory before a round is the phi of its
+  helpers, and after the round a `ClientModel`.
+  """
+
+  def apply(is_used, weights, update):
+    return functional.ModelWeights(
+      tuple(
+        tf.where(is_used, weight - change, weight)
+        for weight, change in zip(weights.trainable, update, strict=True)
+      ),
+      weights.non_trainable,
+    )
+
+  context = p.begin(state)
+  tuned = p.server(state, state.global_model_weights, context, server_data)
+  received = composition.broadcast(tuned.weights, context)
+  trained = p.clients(received, client_data, memories)
+  mean = p.mean(state, trained)
+  return p.finish(
+    state,
+    context,
+    trained,
+    {'server': tuned.measurements, 'aggregator': mean.measurements},
+    global_model_weights=composition.run(
+      apply, mean.is_used, tuned.weights, mean.update
+    ),
+    aggregator=mean.state,
+  )

@@ -57,7 +57,7 @@ class FedSGD(gradient_steps.GradientSteps):
       node.seed(random_seeds.Purpose.WEAK_VIEW),
     )
     return pseudo_labels.from_logits(
-      ingredients.classifier.batch_logits(weights, tf.cast(weak, tf.float32))
+      ingredients.classifier.batch_logits(weights, weak)
     ), {}
 
 
@@ -133,7 +133,7 @@ class FedSGDAsInSemiFL(system.System):
 
     def find_gradient(model, images, labels, *keys):
       """The gradient, and the sums of loss, correct predictions, examples."""
-      gradient, output = training_loop.cross_entropy_gradient(
+      gradient, output = gradient_steps.cross_entropy_gradient(
         classifier,
         model,
         images,
@@ -164,12 +164,8 @@ class FedSGDAsInSemiFL(system.System):
       weak = ingredients.weak_augmentation(
         images, node.seed(purpose.WEAK_VIEW, step)
       )
-      labels = pseudo_labels.from_logits(
-        classifier.batch_logits(model, tf.cast(weak, tf.float32))
-      )
-      is_confident = pseudo_labels.is_confident(
-        labels, self.confidence.confidence_threshold
-      )
+      labels = pseudo_labels.from_logits(classifier.batch_logits(model, weak))
+      is_confident = labels.confidences >= self.confidence.confidence_threshold
 
       def train_on_all():
         strong = ingredients.strong_augmentation(

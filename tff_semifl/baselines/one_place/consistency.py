@@ -40,7 +40,7 @@ class PiModel(pooled_method.PooledMethod):
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.consistency.factor(step.progress)
-      * losses.consistency(
+      * pooled_method.consistency(
         tf.stop_gradient(tf.nn.softmax(targets)), tf.nn.softmax(logits)
       ),
       labeled_logits,

@@ -49,9 +49,7 @@ class PseudoLabeling(pooled_method.PooledMethod):
     (labeled_logits,) = step.logits(step.labeled_images())
     (logits,) = step.logits(step.weak_images())
     labels = pseudo_labels.from_logits(logits)
-    is_sure = pseudo_labels.is_confident(
-      labels, self.confidence.confidence_threshold
-    )
+    is_sure = labels.confidences >= self.confidence.confidence_threshold
     if self.reproduce_mask:
       share = tf.reduce_mean(tf.cast(is_sure, tf.float32))
       loss = share * losses.cross_entropy(logits, labels.labels)
@@ -80,10 +78,8 @@ class FixMatch(pooled_method.PooledMethod):
     labeled_logits, weak_logits, strong_logits = step.logits(
       step.labeled_images(), step.weak_images(), step.strong_images()
     )
-    is_sure = pseudo_labels.is_confident(
-      pseudo_labels.from_logits(weak_logits),
-      self.confidence.confidence_threshold,
-    )
+    confidences = pseudo_labels.from_logits(weak_logits).confidences
+    is_sure = confidences >= self.confidence.confidence_threshold
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.unlabeled.unlabeled_loss_weight

@@ -19,8 +19,6 @@ from tff_semifl import settings
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import losses
-from tff_semifl.core import pseudo_labels
-from tff_semifl.core import training_loop
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
@@ -151,7 +149,7 @@ class MixMatch(pooled_method.PooledMethod):
       step,
       step.labeled_images(),
       views,
-      pseudo_labels.sharpen(
+      sharpen(
         tf.stop_gradient(sum(guesses) / len(guesses)),
         self.mixing.guess_temperature,
       ),
@@ -160,8 +158,8 @@ class MixMatch(pooled_method.PooledMethod):
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
       + self.unlabeled.unlabeled_loss_weight
-      * training_loop.ramp_up(step.num, self.mixing.ramp_up_steps)
-      * losses.consistency(
+      * pooled_method.ramp_up(step.num, self.mixing.ramp_up_steps)
+      * pooled_method.consistency(
         mixed.guesses, tf.nn.softmax(mixed.unlabeled_logits)
       ),
       mixed.labeled_logits,
@@ -169,3 +167,9 @@ class MixMatch(pooled_method.PooledMethod):
 
 
 MIXMATCH = pooled.Pooled(method=MixMatch())
+
+
+def sharpen(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
+  """Probabilities to the power of 1 / temperature, normalized (MixMatch)."""
+  # The softmax of logarithms, because powers of small numbers may be 0.
+  return tf.nn.softmax(tf.math.log(probabilities) / temperature)

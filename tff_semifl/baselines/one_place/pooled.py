@@ -12,6 +12,7 @@ import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
+import math
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -221,7 +222,7 @@ class Pooled(system.System):
         state.trained,
         gradients,
       )
-      average = optimizers.move_average(
+      average = move_average(
         average, tuple(trained[: len(average)]), self.average_decay
       )
       loss, num_correct = sums
@@ -248,15 +249,9 @@ class Pooled(system.System):
     return state, weights._replace(trainable=average), metrics
 
   def _learning_rate(self, step: tf.Tensor) -> tf.Tensor:
-    """The learning rate of a step, counted from 0 at the start of the run."""
-    return training_loop.warm_up_and_cosine(
-      step,
-      base_value=self.optimizer.learning_rate,
-      warm_up_steps=0,
-      total_steps=self.steps.total_steps,
-      half_turns=_HALF_TURNS,
-      floor=0.0,
-    )
+    share = tf.cast(step, tf.float32) / self.steps.total_steps
+    cosine = tf.cos(math.pi * _HALF_TURNS * share)
+    return self.optimizer.learning_rate * cosine
 
   @property
   def summary(self) -> str:
@@ -312,3 +307,15 @@ def _class_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
   # `tf.one_hot` is zero for unknown labels.
   counts = tf.reduce_sum(tf.one_hot(labels, num_classes), axis=0)
   return counts / tf.reduce_sum(counts)
+
+
+def move_average(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
+  """`decay * average + (1 - decay) * weights`, structures of tensors.
+
+  (Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
+  consistency targets improve semi-supervised deep learning results. NeurIPS
+  2017.)
+  """
+  return tf.nest.map_structure(
+    lambda old, new: decay * old + (1.0 - decay) * new, average, weights
+  )

@@ -14,7 +14,6 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
-from tff_semifl.core import training_loop
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
@@ -159,6 +158,23 @@ class RampedLoss(UnlabeledLoss):
 
   def factor(self, progress: tf.Tensor) -> tf.Tensor:
     """The weight, a scalar, after the fraction `progress` of all steps."""
-    return self.unlabeled_loss_weight * training_loop.ramp_up(
-      progress, self.ramp_up_share
-    )
+    return self.unlabeled_loss_weight * ramp_up(progress, self.ramp_up_share)
+
+
+def ramp_up(position: tf.Tensor | float, length: float) -> tf.Tensor:
+  """A float32 scalar that rises linearly from 0 at position 0 to 1 at `length`.
+
+  With a length of 0 it is always 1.
+  """
+  if length <= 0:
+    return tf.ones([])
+  return tf.minimum(tf.cast(position, tf.float32) / length, 1.0)
+
+
+def consistency(targets: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
+  """Mean squared difference of probabilities, over examples and classes.
+
+  This is the consistency loss of the Pi-Model, Mean Teacher and MixMatch.
+  Arguments are float [batch, classes]; targets usually have no gradient.
+  """
+  return tf.reduce_mean(tf.math.squared_difference(targets, probabilities))

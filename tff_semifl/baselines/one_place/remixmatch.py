@@ -17,12 +17,11 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.algorithms import client_parts
+from tff_semifl.algorithms import client_prior
 from tff_semifl.baselines.one_place import mixmatch
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import losses
-from tff_semifl.core import training_loop
 from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
@@ -88,7 +87,7 @@ class ReMixMatch(pooled_method.PooledMethod):
     (strong_logits,) = step.logits(strong_images)
     weak_logits = tf.stop_gradient(weak_logits)
     newest = tf.reduce_mean(tf.nn.softmax(weak_logits), axis=0, keepdims=True)
-    aligned = client_parts.align(
+    aligned = client_prior.align(
       weak_logits, tf.reduce_mean(memory, axis=0), step.class_shares
     )
     guesses = tf.nn.softmax(aligned / self.mixing.guess_temperature)
@@ -101,7 +100,7 @@ class ReMixMatch(pooled_method.PooledMethod):
     )
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
-      + training_loop.ramp_up(step.num, self.mixing.ramp_up_steps)
+      + pooled_method.ramp_up(step.num, self.mixing.ramp_up_steps)
       * (
         _MIXED_WEIGHT
         * losses.cross_entropy(mixed.unlabeled_logits, mixed.guesses)

@@ -31,11 +31,11 @@ from tff_semifl.algorithms import training_settings
 from tff_semifl.augment import augmentation
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.baselines.zhang2020 import zhang2020
+from tff_semifl.core import alternating_round
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
-from tff_semifl.core import rounds
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.privacy import aggregators
@@ -54,8 +54,6 @@ class _Anchor(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Elastic(zhang2020.ManyShortRounds):
-  """Base class of EASGD and OverlapSGD."""
-
   labels = system.Labels.AT_CLIENTS
   uses_strong_views = False
 
@@ -89,7 +87,7 @@ class _Elastic(zhang2020.ManyShortRounds):
           ingredients, optimizer, training_settings.NO_SERVER_STEP
         ),
       ),
-      rounds.semifl_round,
+      alternating_round.semifl_round,
     )
 
   @abc.abstractmethod

@@ -220,7 +220,6 @@ def _train_replicas(
   context: federated_process.RoundContext,
   dataset: tf.data.Dataset,
 ) -> tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]:
-  """Trains the replicas one after the other."""
   data, optimizer = pipelines.concatenate_chunks(dataset), steps.optimizer
 
   # AutoGraph is not needed: no Python control flow depends on a tensor.

@@ -44,7 +44,6 @@ class LocalSteps:
   def _step(
     self, round_num: tf.Tensor, step_in_round: tf.Tensor | int
   ) -> tf.Tensor:
-    """The number of a step, counted from the start of the run."""
     return tf.maximum(round_num - 1, 0) * self.num_steps + step_in_round
 
   def train(
@@ -152,7 +151,7 @@ class StepModel:
 
   def logits(self, images: tf.Tensor) -> tf.Tensor:
     """Logits in inference mode, float32 [batch, classes]."""
-    return self.classifier.logits(self.weights, tf.cast(images, tf.float32))
+    return self.classifier.logits(self.weights, images)
 
 
 def train_on_labels(
@@ -228,7 +227,7 @@ def train_on_pseudo_labels(
     indices, batch_views = batch
     label_logits, logits = logits_fn(model, batch_views)
     labels = pseudo_labels.from_logits(tf.stop_gradient(label_logits))
-    is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
+    is_confident = labels.confidences >= confidence_threshold
     return training_loop.BatchOutput(
       losses.cross_entropy(logits, labels.labels, is_confident),
       training_loop.count_correct(logits, labels.labels, is_confident),

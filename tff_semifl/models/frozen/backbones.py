@@ -26,7 +26,6 @@ _PACKAGES = frozenset(
 
 
 def _application_names() -> list[str]:
-  """The names of all networks of Keras Applications."""
   return sorted(
     name
     for name, found in vars(tf.keras.applications).items()

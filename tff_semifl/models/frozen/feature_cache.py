@@ -125,7 +125,6 @@ def _read(
 
 
 def _save(path: pathlib.Path, features: np.ndarray) -> None:
-  """Writes a file atomically: complete or absent, even after a power cut."""
   # In a temporary folder, because another program may compute the same
   # features.
   with tempfile.TemporaryDirectory(dir=path.parent) as folder:

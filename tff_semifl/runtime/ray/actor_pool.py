@@ -46,7 +46,6 @@ class ActorPool:
   """Distributes tasks over actors, and repeats the tasks of lost actors."""
 
   def __init__(self, options: ray_options.RayOptions):
-    """Starts actors on the machines of the cluster."""
     self._options = options
     self._actors: list[ray_actor.RemoteActor] = []
     self._failed_starts = collections.Counter()
@@ -199,7 +198,6 @@ class ActorPool:
     return [(actor, why) for actor, why in losses if why is not None]
 
   def _lose(self, actor, why):
-    """Removes an actor."""
     _kill(actor.handle)
     self._actors.remove(actor)
     self._looked = -_LOOK_SECONDS
@@ -259,7 +257,6 @@ class ActorPool:
 
 
 def _check_sites(federation: sites.Federation) -> None:
-  """Checks that the required sites are in the cluster."""
   names = map(ray_options.site_of, _machines())
   found = {name for name in names if name is not None}
   missing = [name for name in federation.names if name not in found]
@@ -277,7 +274,6 @@ def _check_sites(federation: sites.Federation) -> None:
 
 
 def _machines() -> list[dict[str, Any]]:
-  """The machines that are alive in the cluster."""
   return [each for each in ray.nodes() if each['Alive']]
 
 

@@ -123,7 +123,6 @@ class _Hasher:
 
 
 def _tensor_names(binding: Any) -> Iterator[str]:
-  """Yields the tensor names of a `TensorFlow.Binding`."""
   for part in binding.struct.element:
     yield from _tensor_names(part)
   yield binding.tensor.tensor_name or binding.sequence.variant_tensor_name

@@ -14,6 +14,7 @@ import functools
 import hashlib
 from typing import Any, NamedTuple
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
@@ -162,7 +163,7 @@ def build_program(
   )
   # An unsupported function fails here rather than in another process.
   interpreter.build_evaluate(function, cache)
-  if function_graphs.calls_python(function):
+  if calls_python(function):
     raise errors.NotPortableError(
       'tf.numpy_function and tf.py_function call Python code of this process,'
       ' which the processes of clients do not have; write it with operations of'
@@ -281,3 +282,17 @@ def _member_type(value_type: tff.Type) -> tff.Type:
   if isinstance(value_type, tff.FederatedType):
     return value_type.member
   return value_type
+
+
+def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
+  """Whether running a block calls Python functions."""
+
+  def has_call(part):
+    return isinstance(part, tff.framework.CompiledComputation) and any(
+      node.op in function_graphs.PYTHON_OPS
+      for node in function_graphs.all_nodes(
+        tf.compat.v1.GraphDef.FromString(part.proto.tensorflow.graph_def.value)
+      )
+    )
+
+  return private_api.tree_analysis.contains(block, has_call)

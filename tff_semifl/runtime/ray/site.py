@@ -108,7 +108,6 @@ class Site(NamedTuple):
     raise errors.SiteError(f'{self.description.name} {line}')
 
   def _say(self, line: str) -> None:
-    """Sends a line to the site's operator."""
     with contextlib.suppress(OSError), open(self.messages, 'w') as file:
       file.write(f'{line}\n')
 

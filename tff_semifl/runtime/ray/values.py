@@ -129,7 +129,6 @@ def _decode_dataset(message: DatasetGraph, read_content):
 
 
 def _constants(graph_def) -> Sequence[tuple[Any, Any]]:
-  """The tensor and the node of each constant of a graph."""
   return [
     (node.attr['value'].tensor, node)
     for node in function_graphs.all_nodes(graph_def)
