@@ -9,6 +9,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+from scipy import special
 import tensorflow as tf
 
 from tests import linear_reference
@@ -84,14 +85,14 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
     for _ in range(_PASSES):
       other = priors.next(other, problem.server_data, clients).state
     for found, expected in zip(
-      tf.nest.flatten(state.guidance['method']),
+      tf.nest.flatten(state.guidance['method'].priors),
       tf.nest.flatten(other._replace(aggregator=())),
       strict=True,
     ):
       np.testing.assert_array_equal(found, expected)
 
   @parameterized.parameters(False, True)
-  def test_round_equals_numpy(self, features):
+  def test_labels_by_layer_equal_numpy(self, features):
     problem = linear_problem.LinearProblem()
     process = _build(_FEATURES if features else None)
     state = process.initialize()
@@ -102,42 +103,121 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
     state = process.next(state, problem.server_data, []).state
     sgd.step()
     size = _FEATURES if features else 4
-    generator = np.random.default_rng(1)
-    kernel = generator.normal(size=(size, 3)) / (1 if features else 255)
-    bias = generator.normal(size=3)
-    kept = state.guidance['method']
-    kept = kept._replace(
-      labeler=kept.labeler._replace(
-        weights=np.concatenate([kernel, bias[np.newaxis]]),
-        alpha=_STRENGTH * _SHARES,
-      ),
-    )
+    kernel, bias = _draw_weights(size, 1 if features else 255)
     output = process.next(
-      state._replace(guidance={'method': kept}),
+      _with_labels(state, kernel, bias),
       problem.server_data,
       _client_data(problem, features),
     )
-    terms = []
-    for client in _COHORT:
-      images = problem.clients[client][1]
+    self.assertEqual(output.metrics['client']['labels_by_network'], 0)
+
+    def find_logits(client, images):
       x = images.reshape(len(images), -1)
       if features:
         x = _features(len(images), client)
-      logits = x @ kernel + bias
-      posteriors, _, _ = numpy_reference.client_shares(
-        logits, _STRENGTH * _SHARES
-      )
-      batch = linear_reference.order(
-        len(images),
-        linear_problem.SEED,
-        random_seeds.Purpose.FIX_ORDER,
-        client,
-        0,
-      )[:3]
-      terms.append((1 / len(_COHORT), images[batch], posteriors[batch]))
+      return x @ kernel + bias
+
     sgd.learning_rate = linear_problem.learning_rate(1)
+    terms, _ = _train_clients(problem, find_logits)
     sgd.step(*terms)
     linear_problem.Federation(sgd).assert_equal(output.state)
+
+  def test_labels_by_network_equal_numpy(self):
+    """Rounds 5 and 6 of 10 are the second phase."""
+    problem, process = linear_problem.LinearProblem(), _build()
+    teacher, bias = _draw_weights(4, 255), np.array([0.1, -0.2, 0.1])
+    state = process.initialize()
+    sgd = linear_reference.NumpySGD(
+      state.global_model_weights.trainable, linear_problem.learning_rate(1)
+    )
+    state = _with_labels(state, *_draw_weights(4, 1000))
+    kept = state.guidance['method']
+    kept = kept._replace(
+      teacher=kept.teacher._replace(
+        trainable=tuple(each.astype(np.float32) for each in teacher)
+      ),
+      bias=bias.astype(np.float32),
+    )
+    state = state._replace(guidance={'method': kept}, round_num=np.int32(5))
+    for round_num, rate in ((5, 1.0), (6, 0.5)):
+      output = process.next(
+        state, problem.server_data, _client_data(problem, False)
+      )
+      state = output.state
+      self.assertEqual(output.metrics['client']['labels_by_network'], 1)
+
+      def find_logits(client, images, bias=bias):
+        del client
+        logits = linear_reference.logits(teacher, images)
+        return special.log_softmax(logits, axis=1) - np.log(_SHARES) + bias
+
+      terms, labels = _train_clients(problem, find_logits)
+      sgd.learning_rate = rate * linear_problem.learning_rate(1)
+      sgd.step(*terms)
+      linear_problem.Federation(sgd).assert_equal(state)
+      expected = labels.sum() * _SHARES
+      bias = bias + 0.1 * (expected - labels) / expected
+      kept = state.guidance['method']
+      if round_num == 5:
+        np.testing.assert_allclose(kept.bias, bias, rtol=1e-4, atol=1e-6)
+        np.testing.assert_array_equal(
+          kept.teacher.trainable[1], teacher[1].astype(np.float32)
+        )
+    np.testing.assert_array_equal(kept.bias, np.zeros(3))
+    for found, trained in zip(
+      kept.teacher.trainable, state.global_model_weights.trainable, strict=True
+    ):
+      np.testing.assert_array_equal(found, trained)
+
+  def test_network_labels_only_if_right_as_often_as_layer(self):
+    problem, process = linear_problem.LinearProblem(), _build()
+    state = _with_labels(
+      process.initialize(), *_draw_weights(4, 255), num_right=6
+    )
+    output = process.next(
+      state._replace(round_num=np.int32(5)),
+      problem.server_data,
+      _client_data(problem, False),
+    )
+    self.assertEqual(output.metrics['client']['labels_by_network'], 0)
+
+
+def _draw_weights(size, scale):
+  generator = np.random.default_rng(1)
+  kernel = generator.normal(size=(size, 3)) / scale
+  return kernel, generator.normal(size=3)
+
+
+def _with_labels(state, kernel, bias, num_right=0):
+  """A state with this layer, which predicts `num_right` held-out labels."""
+  kept = state.guidance['method']
+  labeler = kept.priors.labeler._replace(
+    weights=np.concatenate([kernel, bias[np.newaxis]]),
+    alpha=_STRENGTH * _SHARES,
+    num_right=np.float64(num_right),
+  )
+  kept = kept._replace(priors=kept.priors._replace(labeler=labeler))
+  return state._replace(guidance={'method': kept})
+
+
+def _train_clients(problem, find_logits):
+  """Terms of the gradient of the cohort, and the sum of all images' labels."""
+  terms, labels = [], 0
+  for client in _COHORT:
+    images = problem.clients[client][1]
+    posteriors, _, _ = numpy_reference.client_shares(
+      find_logits(client, images), _STRENGTH * _SHARES
+    )
+    batch = linear_reference.order(
+      len(images),
+      linear_problem.SEED,
+      random_seeds.Purpose.FIX_ORDER,
+      client,
+      0,  # The epoch.
+    )[:3]
+    terms.append((1 / len(_COHORT), images[batch], posteriors[batch]))
+    labels = labels + posteriors.sum(axis=0)
+  return terms, labels
 
 
 if __name__ == '__main__':

@@ -9,7 +9,9 @@ own class shares. It sends the gradient of the network's loss for one batch,
 with these posteriors as soft labels. Posteriors stay at the client.
 
     prepare:  W, m, s = `client_priors`, from sums over all clients
-    client k: p(c | x) ~ exp(W x)_c pi_kc, averaged over the posterior of the
+    client k: l(x) = W x, or in later phases log p(. | x) of an earlier network
+              (`network_labels`)
+              p(c | x) ~ exp(l(x))_c pi_kc, averaged over the posterior of the
               client's class shares pi_k, whose prior is Dirichlet(s m)
               g_k = gradient of the network's cross-entropy with p, a batch
     server:   network <- step along the mean of g_k
@@ -20,7 +22,7 @@ client lacks.
 """
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import math
 import types
@@ -29,11 +31,12 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import settings
 from tff_semifl.algorithms import gradient_steps
+from tff_semifl.algorithms import network_labels
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.algorithms.client_priors import choice
-from tff_semifl.algorithms.client_priors import linear_classifiers
 from tff_semifl.algorithms.client_priors import process as process_lib
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state as state_lib
@@ -48,34 +51,58 @@ from tff_semifl.core import pseudo_labels
 from tff_semifl.core import server_work
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
-from tff_semifl.label_shift import class_shares
 from tff_semifl.models import features
 from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
 
 
 @dataclasses.dataclass(frozen=True)
 class Labeler(method.Guiding):
-  """Labels clients' images by the linear classifier of `client_priors`.
+  """Labels clients' images by client priors, later by the network itself."""
 
-  The server keeps the state of `client_priors`.
-  """
+  shape: tuple[int, ...]  # The shape of the layer's input.
+  total_rounds: int
 
-  shape: tuple[int, ...]  # The shape of the classifier's input.
-
-  def init_guidance(self, model: functional.ImageClassifier) -> state_lib.State:
+  def init_guidance(
+    self, model: functional.ImageClassifier
+  ) -> network_labels.Kept:
     size, num_classes = math.prod(self.shape), model.num_classes
     zeros = tf.zeros([size, num_classes]), tf.zeros([num_classes])
-    return state_lib.start(
+    priors = state_lib.start(
       functional.ModelWeights(zeros, ()), size, num_classes
     )
+    return network_labels.start(priors, model)
 
   def tell(
-    self, kept: state_lib.State, server: hook_arguments.Server
-  ) -> state_lib.Labeler:
-    """The classifier that clients receive, float32."""
-    del server
-    labeler = state_lib.State(*kept).labeler
-    return state_lib.Labeler(*(tf.cast(each, tf.float32) for each in labeler))
+    self, kept: network_labels.Kept, server: hook_arguments.Server
+  ) -> network_labels.Message:
+    phase = network_labels.find_phase(server.round_num, self.total_rounds)
+    return network_labels.tell(_unpack(kept), server, phase)
+
+  def guidance(
+    self,
+    kept: network_labels.Kept,
+    sums: network_labels.Sums,
+    server: hook_arguments.Server,
+  ) -> network_labels.Kept:
+    before, after = (
+      network_labels.find_phase(each, self.total_rounds)
+      for each in (server.round_num, server.round_num + 1)
+    )
+    return network_labels.update(
+      _unpack(kept),
+      network_labels.Sums(*sums),
+      server.weights,
+      tf.not_equal(before, after),
+    )
+
+
+def _unpack(kept: network_labels.Kept) -> network_labels.Kept:
+  """The named tuples of a state that TFF has made a structure of."""
+  priors, teacher, bias = kept
+  return network_labels.Kept(
+    state_lib.State(*priors), functional.ModelWeights(*teacher), bias
+  )
 
 
 def _find_shape(ingredients: system.Ingredients) -> tuple[int, ...]:
@@ -97,6 +124,29 @@ def create_layer(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class PhaseSchedule(training_settings.CosineSchedule):
+  """In each phase the learning rate falls to 0 on half a cosine."""
+
+  def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:
+    if self.constant_learning_rate:
+      return super().create_learning_rate_fn()
+    total = settings.filled('total_rounds', self.total_rounds)
+
+    def find_learning_rate(round_num: tf.Tensor) -> tf.Tensor:
+      phase = network_labels.find_phase(tf.maximum(round_num, 1), total)
+      first, after = (
+        network_labels.first_round(each, total) for each in (phase, phase + 1)
+      )
+      return training_loop.cosine_decay(
+        round_num - first + 1,
+        initial_value=self.learning_rate,
+        total_rounds=tf.cast(after - first, tf.float32),
+      )
+
+    return find_learning_rate
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientPriorNetwork(gradient_steps.GradientSteps):
   """A network trained by federated SGD on soft labels of `client_priors`."""
 
@@ -107,9 +157,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   uses_strong_views = False
   labels_by_features = True
 
-  rounds: training_settings.CosineSchedule = training_settings.CosineSchedule(
-    total_rounds=1000, learning_rate=0.1
-  )
+  rounds: PhaseSchedule = PhaseSchedule(total_rounds=1000, learning_rate=0.1)
   client: training_settings.ClientBatches = training_settings.ClientBatches(
     client_batch_size=20
   )
@@ -118,7 +166,8 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   )
 
   def create_guides(self, ingredients: system.Ingredients) -> method.Guides:
-    return {method.OWN: Labeler(_find_shape(ingredients))}
+    total = settings.filled('total_rounds', self.rounds.total_rounds)
+    return {method.OWN: Labeler(_find_shape(ingredients), total)}
 
   def build(
     self, ingredients: system.Ingredients
@@ -144,22 +193,31 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     data: Mapping[str, tf.Tensor],
     batch: tf.Tensor,
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
-    """The class posteriors of a batch, given the client's class shares."""
-    del weights  # The linear classifier labels, not the network.
-    labeler = state_lib.Labeler(*node.context.guidance[method.OWN])
-    x = tf.cast(data.get('features', data['image']), tf.float32)
-    size = labeler.weights.shape[0] - 1
-    logits = (
-      linear_classifiers.with_ones(tf.reshape(x, [-1, size])) @ labeler.weights
+    """The posteriors of a batch, given the class shares of the client."""
+    del weights  # The layer or an earlier network labels.
+    layer, teacher, *others = node.context.guidance[method.OWN]
+    message = network_labels.Message(
+      state_lib.Labeler(*layer), functional.ModelWeights(*teacher), *others
     )
-    shares = class_shares.find(class_shares.read(logits), labeler.alpha)
+    posteriors, sums = network_labels.label(
+      message,
+      ingredients.classifier,
+      data,
+      batch,
+      node.seed(random_seeds.Purpose.PSEUDO_LABEL_VIEW),
+    )
     labels = pseudo_labels.complete(
-      tf.gather(shares.posteriors, batch), ingredients.classifier.num_classes
+      posteriors, ingredients.classifier.num_classes
     )
     measurements = collections.OrderedDict(
-      strength=client_work.Ratio(tf.reduce_sum(labeler.alpha), tf.ones([]))
+      strength=client_work.Ratio(
+        tf.reduce_sum(message.layer.alpha), tf.ones([])
+      ),
+      labels_by_network=client_work.Ratio(
+        tf.cast(message.is_network, tf.float32), tf.ones([])
+      ),
     )
-    return labels, {'measurements': measurements}
+    return labels, {'measurements': measurements, 'report': {method.OWN: sums}}
 
   def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
     return labels.probabilities
@@ -219,11 +277,18 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
         "clients' images are labeled with class shares of each client (strength"
         f' {strength:.3g})'
       )
-    num_weights = sum(each.size for each in trained.weights.trainable)
+      by_network = trained.metrics['client/labels_by_network'] > 0
+      yield (
+        'in the last rounds, the network itself labeled'
+        if by_network
+        else 'the layer labeled until the end: it predicts more held-out labels'
+        ' than the network predicts labels of the server'
+      )
+    size = 4e-6 * sum(each.size for each in trained.weights.trainable)
     yield (
-      'a client of a round sends one gradient, and receives the network and the'
-      f' layer: {4e-6 * num_weights:.2g} MB each way, and before round 1 sums'
-      f' {1 + server_steps.PASSES} times'
+      f'a client of a round sends one gradient ({size:.2g} MB), and receives'
+      f' two networks ({2 * size:.2g} MB) and the layer; all clients sent sums'
+      f' {1 + server_steps.PASSES} times before round 1'
     )
 
 
@@ -245,13 +310,16 @@ def _build_preparations(
       kept = getattr(state.guidance, method.OWN)
       # The aggregator's state is new in each pass.
       aggregator = priors.initialize().aggregator
-      kept = step(
-        composition.replace(kept, state_lib.State, aggregator=aggregator),
+      found = step(
+        composition.replace(
+          kept.priors, state_lib.State, aggregator=aggregator
+        ),
         server_data,
         client_data,
       )
       nothing = tff.federated_value((), tff.SERVER)
-      kept = composition.replace(kept, state_lib.State, aggregator=nothing)
+      found = composition.replace(found, state_lib.State, aggregator=nothing)
+      kept = composition.replace(kept, network_labels.Kept, priors=found)
       guidance = tff.federated_zip(collections.OrderedDict({method.OWN: kept}))
       return composition.replace(
         state, composition.RoundState, guidance=guidance

@@ -32,7 +32,6 @@ from tff_semifl.core import server_work
 from tff_semifl.label_shift import class_shares
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
-from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 # After each round, bias <- (1 - _LEAK) bias + _STEP log(wanted / found share of
@@ -141,19 +140,12 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
     """Labels a batch, with class shares from `client_labeled_images` images."""
     classifier = ingredients.classifier
-    num_images = tf.shape(data['image'])[0]
-    # The images of the batch come first, then other images in a random order.
-    order = random_draws.order(
-      num_images, node.seed(random_seeds.Purpose.PSEUDO_LABEL_VIEW)
-    )
-    is_in_batch = tf.scatter_nd(
-      batch[:, tf.newaxis], tf.ones_like(batch), [num_images]
-    )
-    others = tf.boolean_mask(order, tf.equal(tf.gather(is_in_batch, order), 0))
     size = tf.shape(batch)[0]
-    labeled = tf.concat(
-      [batch, others[: tf.maximum(self.client_labeled_images - size, 0)]],
-      axis=0,
+    labeled = gradient_steps.extend_batch(
+      batch,
+      tf.shape(data['image'])[0],
+      self.client_labeled_images,
+      node.seed(random_seeds.Purpose.PSEUDO_LABEL_VIEW),
     )
     logits = classifier.logits(weights, tf.gather(data['image'], labeled))
     alpha, shift = node.context.guidance[method.OWN]

@@ -297,6 +297,22 @@ def select_batch(
   return indices[start : start + batch_size]
 
 
+def extend_batch(
+  batch: tf.Tensor, num_images: tf.Tensor, size: int, seed: tf.Tensor
+) -> tf.Tensor:
+  """A batch, then other images at random up to `size`, int32 [at most size].
+
+  `batch` has positions among `num_images` images.
+  """
+  drawn = random_draws.order(num_images, seed)
+  is_in_batch = tf.scatter_nd(
+    batch[:, tf.newaxis], tf.ones_like(batch), [num_images]
+  )
+  others = tf.boolean_mask(drawn, tf.equal(tf.gather(is_in_batch, drawn), 0))
+  number = tf.maximum(size - tf.shape(batch)[0], 0)
+  return tf.concat([batch, others[:number]], axis=0)
+
+
 def cross_entropy_gradient(
   classifier: functional.ImageClassifier,
   weights: functional.ModelWeights,

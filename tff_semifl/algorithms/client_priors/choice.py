@@ -127,6 +127,12 @@ def choose(
     scores,
     _find_labeler(
       estimate, components, scores.leads, weights, labels.shares, kept, differ
+    )._replace(
+      num_right=tf.where(
+        can_choose(labels.targets),
+        tf.gather(scores.num_right, kept),
+        tf.constant(np.inf, tf.float64),
+      )
     ),
   )
 
@@ -170,7 +176,7 @@ def _find_labeler(
     tf.constant(WITHOUT_OWN_SHARES, tf.float64),
   )
   return state.Labeler(
-    tf.where(is_head, teacher, kept_weights), strength * mean
+    tf.where(is_head, teacher, kept_weights), strength * mean, tf.zeros([])
   )
 
 

@@ -43,6 +43,9 @@ class Labeler(NamedTuple):
 
   weights: tf.Tensor  # [features + 1, classes], of log p(example | class).
   alpha: tf.Tensor  # [classes], the prior of clients' class shares.
+  # Scalar, how many held-out labels a replica predicts; infinite if no choice
+  # of the classifier can be made.
+  num_right: tf.Tensor
 
 
 class State(NamedTuple):
@@ -110,6 +113,6 @@ def start(
       ),
     ),
     labeler=Labeler(
-      zeros(num_features + 1, num_classes), zeros(num_classes) + 1.0
+      zeros(num_features + 1, num_classes), zeros(num_classes) + 1.0, zeros()
     ),
   )

@@ -1,0 +1,167 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Labels for a network: by a linear layer, later by the network itself.
+
+Training has four phases: two fifths of the rounds, and three times a fifth. In
+the first phase the layer labels clients' images, in each later phase the
+network as it was when the phase began (the teacher). Both give log p(image |
+class), from which a client finds its class shares and labels.
+
+A teacher labels only if it predicts as many of the server's labels as the
+layer predicts of held-out labels; the network does not train on them. Class
+biases b keep the mean label at the class shares m over all clients:
+
+    p(c | x) ~ p_teacher(c | x) exp(b_c) pi_kc / m_c
+    b <- b + step (m - mean label of the cohort) / m
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl.algorithms import gradient_steps
+from tff_semifl.algorithms.client_priors import choice
+from tff_semifl.algorithms.client_priors import linear_classifiers
+from tff_semifl.algorithms.client_priors import state as state_lib
+from tff_semifl.core import hook_arguments
+from tff_semifl.data import pipelines
+from tff_semifl.label_shift import class_shares
+from tff_semifl.models import functional
+
+# The first phase has two parts of the rounds, each later phase one.
+_PARTS = 5
+# Images from which a client finds its class shares in a round.
+_NUM_LABELED = 100
+# A cohort's class shares differ from those of all clients, so that steps of the
+# biases are small.
+_BIAS_STEP = 0.1
+
+
+class Kept(NamedTuple):
+  """What the server keeps: client priors, and the teacher with its biases."""
+
+  priors: state_lib.State
+  teacher: functional.ModelWeights
+  bias: tf.Tensor  # float32 [classes]
+
+
+class Message(NamedTuple):
+  """What clients receive to label, float32 unless noted."""
+
+  layer: state_lib.Labeler
+  teacher: functional.ModelWeights
+  bias: tf.Tensor  # [classes]
+  is_network: tf.Tensor  # bool scalar, whether the teacher labels.
+
+
+class Sums(NamedTuple):
+  """A client's sums over the images that the teacher labels, [classes]."""
+
+  labels: tf.Tensor
+  expected: tf.Tensor  # By the class shares m.
+
+
+def find_phase(round_num: tf.Tensor, total_rounds: int) -> tf.Tensor:
+  """The phase of a round from 1 on, an int32 scalar from 0 on."""
+  return tf.maximum((round_num - 1) * _PARTS // total_rounds - 1, 0)
+
+
+def first_round(phase: tf.Tensor, total_rounds: int) -> tf.Tensor:
+  """The first round of a phase, an int32 scalar."""
+  part = tf.where(phase > 0, phase + 1, 0)
+  return -(-part * total_rounds // _PARTS) + 1
+
+
+def start(priors: state_lib.State, model: functional.ImageClassifier) -> Kept:
+  """What the server keeps before round 0."""
+  return Kept(
+    priors,
+    tf.nest.map_structure(tf.constant, model.initial_weights),
+    tf.zeros([model.num_classes]),
+  )
+
+
+def tell(
+  kept: Kept, server: hook_arguments.Server, phase: tf.Tensor
+) -> Message:
+  """The message to clients; the teacher is tested on the server's labels."""
+  layer = state_lib.Labeler(*kept.priors.labeler)
+  labeled = pipelines.concatenate_chunks(server.data)
+  logits = server.model.logits(
+    kept.teacher, tf.cast(labeled['image'], tf.float32)
+  )
+  predicted = tf.argmax(logits, axis=-1, output_type=tf.int32)
+  num_right = tf.math.count_nonzero(tf.equal(predicted, labeled['label']))
+  # Without shares of its own, a client cannot correct the teacher.
+  has_own_shares = tf.reduce_sum(layer.alpha) < 0.99 * choice.WITHOUT_OWN_SHARES
+  return Message(
+    tf.nest.map_structure(lambda each: tf.cast(each, tf.float32), layer),
+    kept.teacher,
+    kept.bias,
+    (phase > 0)
+    & has_own_shares
+    & (tf.cast(num_right, tf.float64) >= layer.num_right),
+  )
+
+
+def update(
+  kept: Kept,
+  sums: Sums,
+  weights: functional.ModelWeights,
+  ends_phase: tf.Tensor,
+) -> Kept:
+  """The biases' step after a round; the network becomes the next teacher."""
+  step = _BIAS_STEP * tf.math.divide_no_nan(
+    sums.expected - sums.labels, sums.expected
+  )
+  return kept._replace(
+    teacher=tf.nest.map_structure(
+      lambda new, old: tf.where(ends_phase, new, old), weights, kept.teacher
+    ),
+    bias=tf.where(ends_phase, 0.0, kept.bias + step),
+  )
+
+
+def label(
+  message: Message,
+  model: functional.ImageClassifier,
+  data: Mapping[str, tf.Tensor],
+  batch: tf.Tensor,
+  seed: tf.Tensor,
+) -> tuple[tf.Tensor, Sums]:
+  """The labels of a batch, float32 [batch, classes], and sums for the server.
+
+  Args:
+    data: All images of the client, and `features` if the layer labels by them.
+    batch: int32 [batch], positions of the batch in the data.
+    seed: int32 [2], of the images from which the teacher finds class shares.
+  """
+  alpha = message.layer.alpha
+  shares = alpha / tf.reduce_sum(alpha)
+
+  def by_layer():
+    x = tf.cast(data.get('features', data['image']), tf.float32)
+    size = message.layer.weights.shape[0] - 1
+    padded = linear_classifiers.with_ones(tf.reshape(x, [-1, size]))
+    found = class_shares.find(
+      class_shares.read(padded @ message.layer.weights), alpha
+    )
+    nothing = tf.zeros_like(alpha)
+    return tf.gather(found.posteriors, batch), Sums(nothing, nothing)
+
+  def by_network():
+    labeled = gradient_steps.extend_batch(
+      batch, tf.shape(data['image'])[0], _NUM_LABELED, seed
+    )
+    images = tf.cast(tf.gather(data['image'], labeled), tf.float32)
+    logits = tf.nn.log_softmax(model.logits(message.teacher, images))
+    logits += message.bias - tf.math.log(shares)
+    posteriors = class_shares.find(class_shares.read(logits), alpha).posteriors
+    labels = tf.reduce_sum(posteriors, axis=0)
+    return posteriors[: tf.shape(batch)[0]], Sums(
+      labels, tf.reduce_sum(labels) * shares
+    )
+
+  return tf.cond(message.is_network, by_network, by_layer)
