@@ -43,9 +43,9 @@ _BACKBONE_SIZE = flags.DEFINE_integer(
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2', '3', '4'], 'Seeds.')
 _LABELS = flags.DEFINE_integer('labels', 40, 'Labels.')
 _NUM_CLIENTS = flags.DEFINE_integer('num_clients', 100, 'Number of clients.')
-_CLIENTS_PER_ROUND = flags.DEFINE_integer('clients_per_round', 20, 'Cohort.')
+_CLIENTS_PER_ROUND = flags.DEFINE_integer('clients_per_round', 10, 'Cohort.')
 _BATCH_SIZE = flags.DEFINE_integer('client_batch_size', 20, 'Batch of each.')
-_ROUNDS = flags.DEFINE_integer('total_rounds', 1000, 'Steps of the network.')
+_ROUNDS = flags.DEFINE_integer('total_rounds', 3000, 'Steps of the network.')
 _PARTITION = flags.DEFINE_list(
   'partition', ['classes', 'dirichlet0.3', 'dirichlet0.1', 'iid'], 'Which.'
 )
@@ -100,7 +100,7 @@ def measure(
       # The same as of `client_prior_network`, for models that can choose.
       **({'normalization': 'group'} if 'resnet' in _MODEL.value else {}),
       total_epochs=max(round(_ROUNDS.value * batch / size), 1),
-      learning_rate=0.1,
+      learning_rate=0.05,
       server_batch_size=batch,
     )
     return {classifier: [metrics['test/accuracy'][-1], float('nan')]}

@@ -152,12 +152,12 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
 
   # Batch statistics of a client with few classes differ from global statistics.
   usual = types.MappingProxyType(
-    {'normalization': 'group', 'rounds_per_evaluation': 50}
+    {'normalization': 'group', 'rounds_per_evaluation': 100}
   )
   uses_strong_views = False
   labels_by_features = True
 
-  rounds: PhaseSchedule = PhaseSchedule(total_rounds=1000, learning_rate=0.1)
+  rounds: PhaseSchedule = PhaseSchedule(total_rounds=3000, learning_rate=0.05)
   client: training_settings.ClientBatches = training_settings.ClientBatches(
     client_batch_size=20
   )
