@@ -277,7 +277,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
         "clients' images are labeled with class shares of each client (strength"
         f' {strength:.3g})'
       )
-      by_network = trained.metrics['client/labels_by_network'] > 0
+      by_network = trained.metrics['client/own/labels_by_network'] > 0
       yield (
         'in the last rounds, the network itself labeled'
         if by_network
