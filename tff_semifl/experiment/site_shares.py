@@ -19,6 +19,7 @@ from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
 from tff_semifl.label_shift import federated_prior
+from tff_semifl.label_shift import foreign_images
 from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
@@ -42,11 +43,13 @@ def _pass_over_clients(
     ).choice(len(datasets), MOST_CLIENTS, replace=False)
     datasets = [datasets[client] for client in sorted(chosen)]
   total = compute(weights, mean_shares, datasets)
-  return share_prior.choose(
+  prior = share_prior.choose(
     share_prior.Evidence(*map(np.asarray, total.evidence)),
     mean_shares,
     input_shift.InputSums(*map(np.asarray, total.inputs)),
   )
+  entropies = foreign_images.find_quantiles(np.asarray(total.entropies))
+  return prior._replace(entropies=entropies)
 
 
 def find_prior(
@@ -56,7 +59,7 @@ def find_prior(
 ) -> share_prior.SharePrior | None:
   """The prior from training, else from a pass over clients, else None.
 
-  After training with a prior, a pass only adds moments of images.
+  After training with a prior, a pass only describes clients' images.
   """
   system = experiment.settings.system
   if not (experiment.run.share_prior or system.estimates_class_shares):
@@ -73,7 +76,9 @@ def find_prior(
   if not experiment.run.share_prior:
     return prior
   passed = _pass_over_clients(experiment, kept.weights, mean_shares)
-  return prior._replace(inputs=passed.inputs) if prior else passed
+  if prior is None:
+    return passed
+  return prior._replace(inputs=passed.inputs, entropies=passed.entropies)
 
 
 def find_and_write(

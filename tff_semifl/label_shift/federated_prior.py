@@ -11,6 +11,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.data import pipelines
+from tff_semifl.label_shift import foreign_images
 from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
@@ -23,6 +24,7 @@ class ClientSums(NamedTuple):
 
   evidence: share_prior.Evidence
   inputs: input_shift.InputSums
+  entropies: tf.Tensor  # float32 [bins], `foreign_images.count`.
 
 
 def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
@@ -43,7 +45,9 @@ def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
   ):
     logits, *moments = _read(classifier, weights, dataset)
     return ClientSums(
-      share_prior.measure(logits, mean_shares), input_shift.to_sums(*moments)
+      share_prior.measure(logits, mean_shares),
+      input_shift.to_sums(*moments),
+      foreign_images.count(logits),
     )
 
   @tff.federated_computation(
