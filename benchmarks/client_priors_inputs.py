@@ -3,8 +3,8 @@
 
 """Inputs on which the assumptions of `client_priors` hold or fail.
 
-All inputs are made from scikit-learn's data. Kinds of inputs: long tails, other
-domains, few clients, few examples, scales of features, absent classes.
+Inputs by name are made from scikit-learn's data. Kinds of inputs: long tails,
+other domains, few clients, few examples, scales of features, absent classes.
 """
 
 from collections.abc import Callable
@@ -87,6 +87,22 @@ def thin_out(
       for members in [rng.permutation(np.flatnonzero(labels == label))]
     ]
   )
+
+
+def read(data: str) -> tuple[np.ndarray, ...]:
+  """Features and labels for training, then features and labels for tests.
+
+  `data` is digits, or a file .npz with `features`, `labels`, `test_features`
+  and `test_labels`.
+  """
+  if data == 'digits':
+    x, labels = datasets.load_digits(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(x))
+    train, test = np.split(rows, [1200])
+    return x[train], labels[train], x[test], labels[test]
+  with np.load(data) as file:
+    names = ('features', 'labels', 'test_features', 'test_labels')
+    return tuple(file[name] for name in names)
 
 
 @functools.cache

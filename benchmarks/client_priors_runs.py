@@ -76,7 +76,10 @@ class Run(NamedTuple):
 
 @functools.cache
 def build(
-  mean: tuple[float, ...], deviation: tuple[float, ...], num_classes: int
+  mean: tuple[float, ...],
+  deviation: tuple[float, ...],
+  num_classes: int,
+  keep: str = choice.CHOSEN,
 ) -> tuple[functional.ImageClassifier, federated_process.FederatedProcess]:
   """Builds model and process for features with this mean and deviation."""
   classifier = functional.from_keras(
@@ -84,7 +87,7 @@ def build(
       (len(mean),), num_classes, mean=mean, standard_deviation=deviation
     )
   )
-  return classifier, client_priors.ClientPriors().build(
+  return classifier, client_priors.ClientPriors(keep=keep).build(
     system.Ingredients(
       classifier=classifier,
       weak_augmentation=augmentation.keep,
@@ -93,7 +96,12 @@ def build(
   )
 
 
-def run(made: client_priors_inputs.Input, *, standardizes: bool = False) -> Run:
+def run(
+  made: client_priors_inputs.Input,
+  *,
+  standardizes: bool = False,
+  keep: str = choice.CHOSEN,
+) -> Run:
   """Runs `client_priors` to the end.
 
   Args:
@@ -101,6 +109,7 @@ def run(made: client_priors_inputs.Input, *, standardizes: bool = False) -> Run:
     standardizes: Whether the model standardizes features with the mean and
       deviation of the labeled examples, as in an experiment. If not, the
       process is traced once for all inputs of the same size.
+    keep: As for `ClientPriors`.
   """
   size = made.features.shape[1]
   mean, deviation = np.zeros(size), np.ones(size)
@@ -109,7 +118,10 @@ def run(made: client_priors_inputs.Input, *, standardizes: bool = False) -> Run:
     deviation = made.features.std(axis=0)
     deviation = np.where(deviation > 1e-9, deviation, 1)
   classifier, process = build(
-    tuple(mean), tuple(deviation), int(made.labels.max()) + 1
+    tuple(mean),
+    tuple(deviation),
+    int(max(made.labels.max(), made.test_labels.max())) + 1,
+    keep,
   )
   server = pipelines.labeled_dataset(
     sources.LabeledImages(

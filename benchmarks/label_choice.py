@@ -20,9 +20,9 @@ from absl import app
 from absl import flags
 from matplotlib import figure
 import numpy as np
-from sklearn import datasets
 import tensorflow as tf
 
+from benchmarks import client_priors_inputs
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.data import image_choice
 from tff_semifl.data import label_check
@@ -43,18 +43,6 @@ _NEXT = 10
 _ROUNDS = 4
 _LOOKED_AT = 10
 _CLASSES = 10
-
-
-def _read() -> tuple[np.ndarray, ...]:
-  """Features and labels for training, then features and labels for tests."""
-  if _DATA.value == 'digits':
-    x, labels = datasets.load_digits(return_X_y=True)
-    rows = np.random.default_rng(0).permutation(len(x))
-    train, test = np.split(rows, [1200])
-    return x[train], labels[train], x[test], labels[test]
-  with np.load(_DATA.value) as file:
-    names = ('features', 'labels', 'test_features', 'test_labels')
-    return tuple(file[name] for name in names)
 
 
 @tf.function(reduce_retracing=True)
@@ -231,7 +219,7 @@ def _draw(folder: pathlib.Path) -> figure.Figure:
 
 def main(_: list[str]) -> None:
   """Writes both tables."""
-  data = _read()
+  data = client_priors_inputs.read(_DATA.value)
   folder = pathlib.Path(_OUTPUT_DIR.value)
   folder.mkdir(parents=True, exist_ok=True)
   name = pathlib.Path(_DATA.value).stem

@@ -9,8 +9,9 @@ r"""Predicts the classes of images with an exported model.
 Images may have any size and number; only a few are in memory at a time. A model
 of feature vectors takes .npy files, or .npz files with an array `features`. The
 table, by default results/predictions.csv, has a row for each image or vector:
-path, class_name and probability of the most probable class. --overwrite
-replaces an existing file.
+path, class_name and probability of the most probable class, and foreign, the
+share of clients' images in training that are less foreign, if the model knows
+it. --overwrite replaces an existing file.
 
 --adapt_shares estimates the class shares of the images' site, predicts with
 them, and writes predictions.class_shares.csv.
@@ -34,6 +35,7 @@ from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.data import sources
 from tff_semifl.export import exported_model
+from tff_semifl.label_shift import foreign_images
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,9 +77,15 @@ def main(predict: Predict) -> None:
         inputs.add(images)
   probabilities, shares = np.concatenate(found), None
   print(f'images: {len(keys)}')
+  columns = ['path', 'class_name', 'probability']
+  more = [()] * len(keys)
+  if model.prior is not None and model.prior.entropies:
+    foreign = foreign_images.compare(probabilities, model.prior.entropies)
+    columns.append('foreign')
+    more = [(f'{each:.4f}',) for each in foreign]
+    print(f'foreign above 0.95: {np.sum(foreign > 0.95)}; in training 5%')
   if predict.shares.adapts:
     probabilities, shares = predict.shares.adapt(model, probabilities, inputs)
-  columns = ['path', 'class_name', 'probability']
   if predict.all_probabilities:
     columns.extend(f'probability/{name}' for name in names)
   parts.write_table(
@@ -86,9 +94,10 @@ def main(predict: Predict) -> None:
     (
       [
         *(key, names[each.argmax()], each.max()),
+        *own,
         *(each if predict.all_probabilities else ()),
       ]
-      for key, each in zip(keys, probabilities, strict=True)
+      for key, each, own in zip(keys, probabilities, more, strict=True)
     ),
   )
   if predict.shares.adapt_shares:

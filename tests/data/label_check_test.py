@@ -13,7 +13,9 @@ from tff_semifl.data import label_check
 
 def _by_inverse(features, labels, num_classes, unlabeled):
   """The definition, with dense matrices and a loop over left-out labels."""
-  points = image_choice.embed(np.concatenate([features, unlabeled]))
+  images = np.concatenate([features, unlabeled])
+  lengths = np.linalg.norm(images, axis=1, keepdims=True)
+  points = image_choice.embed(images / lengths)
   distances = np.linalg.norm(points[:, np.newaxis] - points, axis=2)
   np.fill_diagonal(distances, np.inf)
   nearest = np.argsort(distances, axis=1)[:, :10]

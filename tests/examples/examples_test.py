@@ -11,6 +11,7 @@ from absl.testing import absltest
 import numpy as np
 import pytest
 
+from examples import choose_images_at_clients
 from examples import macro_f1
 from examples import own_data
 from examples import own_method
@@ -20,6 +21,7 @@ from examples import tff_program
 from examples import theorem_1
 from tests import small_digits
 from tests.repository import source_tree
+import tff_semifl as sfl
 
 
 @contextlib.contextmanager
@@ -56,6 +58,43 @@ class ExamplesTest(absltest.TestCase):
     # Bazel adds an `__init__.py`.
     for path in (source_tree.PROJECT_ROOT / 'examples').glob('[!_]*.py'):
       self.assertIn(f'from examples import {path.stem}\n', tests)
+
+  def test_choose_images_at_clients(self):
+    features = np.random.default_rng(0).normal(size=[60, 5])
+    features[:, 0] *= 3
+    with sfl.simulation_context():
+      found = choose_images_at_clients.choose(
+        np.split(features, [10, 35]), 7, steps=3
+      )
+    points = features - features.mean(axis=0)
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    # Rotations of all points change no distance.
+    basis = np.linalg.eigh(np.cov(features.T))[1]
+    centers = np.random.default_rng(0).multivariate_normal(
+      np.mean(points @ basis, axis=0),
+      np.cov((points @ basis).T, bias=True) / 4,
+      7,
+    )
+
+    def measure():
+      return np.linalg.norm((points @ basis)[:, np.newaxis] - centers, axis=2)
+
+    for _ in range(3):
+      cluster = measure().argmin(axis=1)
+      centers = np.array(
+        [
+          (center + (points @ basis)[cluster == each].sum(axis=0))
+          / (1 + np.sum(cluster == each))
+          for each, center in enumerate(centers)
+        ]
+      )
+    expected = np.unique(measure().argmin(axis=0))
+    rows = np.concatenate(
+      [own + start for own, start in zip(found, (0, 10, 35), strict=True)]
+    )
+    self.assertEqual(rows.tolist(), expected.tolist())
+    of_random, of_chosen = choose_images_at_clients.main(steps=3)
+    self.assertGreater(of_chosen, of_random + 0.03)
 
   def test_macro_f1(self):
     with _with_little_to_build():

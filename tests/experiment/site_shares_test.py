@@ -3,11 +3,13 @@
 
 """Tests of the prior of class shares that a run estimates after training."""
 
+import math
 import pathlib
 from unittest import mock
 
 from absl.testing import parameterized
 import numpy as np
+from scipy import special
 import tensorflow as tf
 
 from tests import simulation_test_case
@@ -63,6 +65,12 @@ class SiteSharesTest(simulation_test_case.SimulationTestCase):
     ]
     np.testing.assert_allclose(
       prior.inputs.mean, np.mean(means, axis=0), rtol=1e-5
+    )
+    self.assertAlmostEqual(
+      prior.entropies[50],
+      np.median(special.entr(special.softmax(logits, axis=1)).sum(axis=1))
+      / math.log(2),
+      delta=0.01,
     )
     exported = tflite.load(pathlib.Path(opened.export_path))
     self.assertEqual(exported.prior, prior)

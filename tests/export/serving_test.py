@@ -21,6 +21,8 @@ from tests.repository import source_tree
 from tff_semifl.data import image_files
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
+from tff_semifl.label_shift import foreign_images
+from tff_semifl.label_shift import share_prior
 
 _PAGE = source_tree.PROJECT_ROOT / 'docs' / 'serving.md'
 
@@ -88,6 +90,19 @@ class ServingTest(parameterized.TestCase):
       scope['outputs']['probabilities'],
       tflite.load(path).predict(images),
     )
+
+  def test_how_foreign_images_are(self):
+    entropies = tuple(np.linspace(0, 0.8, 101))
+    prior = share_prior.SharePrior((0.5, 0.5), 1.0, 1.0, 0.6)
+    content = prior._replace(entropies=entropies).to_json()
+    (self._folder / share_prior.NAME).write_text(content)
+    probabilities = np.array([[1.0, 0.0], [0.8, 0.2], [0.5, 0.5]])
+    scope = {'path': self._folder, 'probabilities': probabilities}
+    exec(_recipe('Where there is NumPy'), scope)
+    np.testing.assert_allclose(
+      scope['foreign'], foreign_images.compare(probabilities, entropies)
+    )
+    self.assertEqual(scope['foreign'][2], 1)
 
   @pytest.mark.slow
   def test_layer_of_a_keras_model(self):

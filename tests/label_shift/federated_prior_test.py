@@ -44,7 +44,7 @@ class FederatedPriorTest(simulation_test_case.SimulationTestCase):
       'dataset={<client_id=int32,image=float32[?,4]>*}@CLIENTS> ->'
       ' <evidence=<evidence=float32[8,13],num_images=float32,'
       'num_clients=float32>,inputs=<mean=float64[4],squared_mean=float64[4],'
-      'variance=float64[4]>>@SERVER)',
+      'variance=float64[4]>,entropies=float32[512]>@SERVER)',
     )
     draw = np.random.default_rng(0).normal
     first, second, third = (
@@ -79,6 +79,7 @@ class FederatedPriorTest(simulation_test_case.SimulationTestCase):
       total.inputs.variance,
       sum(images.var(axis=0, dtype=np.float64) for images in clients),
     )
+    self.assertEqual(np.sum(total.entropies), 327)
 
 
 if __name__ == '__main__':

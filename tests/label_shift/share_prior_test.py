@@ -81,7 +81,7 @@ class SharePriorTest(absltest.TestCase):
         share_prior.find_share_prior([], shares)
 
   def test_is_read_as_it_was_written(self):
-    for prior in (_prior(), _prior(strength=math.inf)):
+    for prior in (_prior(entropies=(0.7, 3.5)), _prior(strength=math.inf)):
       self.assertEqual(share_prior.from_json(prior.to_json()), prior)
     with self.assertRaisesRegex(ValueError, 'no prior'):
       share_prior.from_json('{}')

@@ -10,6 +10,7 @@ import tempfile
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 
 from launch import evaluate
 from launch import predict
@@ -85,6 +86,25 @@ class SiteSharesTest(parameterized.TestCase):
     self.assertAlmostEqual(
       float(row['probability']), 1 / (1 + odds), delta=0.003
     )
+
+  def test_tells_how_foreign_images_are(self):
+    levels = (100, 119, 150)
+    self._write(levels)
+    entropies = [
+      -p * math.log2(p) - (1 - p) * math.log2(1 - p)
+      for p in map(brightness_model.probability_of_dog, levels)
+    ]
+    # Half of the images in training have less entropy than that of level 150.
+    quantiles = np.interp(np.arange(101), [0, 50, 100], [0, entropies[2], 1])
+    model = brightness_model.export(
+      pathlib.Path(self.create_tempdir().full_path),
+      prior=_PRIOR._replace(entropies=tuple(quantiles)),
+    )['saved_model']
+    self._predict(model)
+    rows = self._read(self._output)
+    for row, each in zip(rows, entropies, strict=True):
+      expected = np.interp(each, [0, entropies[2], 1], [0, 0.5, 1])
+      self.assertAlmostEqual(float(row['foreign']), expected, delta=1e-3)
 
   def test_earlier_shares_are_not_replaced_unasked(self):
     self._write([60] * 20)

@@ -14,6 +14,7 @@ References:
 import numpy as np
 from scipy import sparse
 from sklearn import neighbors
+from sklearn import preprocessing
 
 from tff_semifl.data import image_choice
 
@@ -53,7 +54,9 @@ def check_labels(
       len(unlabeled), image_choice.MOST_IMAGES, replace=False
     )
     unlabeled = unlabeled[np.sort(rows)]
-  graph = _connect(image_choice.embed(np.concatenate([features, unlabeled])))
+  # At unit length, images with strong and with weak features compare.
+  units = preprocessing.normalize(np.concatenate([features, unlabeled]))
+  graph = _connect(image_choice.embed(units))
   count = len(labels)
   targets = np.eye(num_classes)[labels]
   sent = np.zeros([graph.shape[0], num_classes])

@@ -22,6 +22,7 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
+from tff_semifl.label_shift import foreign_images
 from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
@@ -37,6 +38,7 @@ class ClientSums(NamedTuple):
 
   evidence: share_prior.Evidence
   inputs: input_shift.InputSums
+  entropies: tf.Tensor  # float32 [bins], see `foreign_images.count`.
 
 
 def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
@@ -57,7 +59,9 @@ def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
   ):
     logits, *moments = _read_client(classifier, weights, dataset)
     return ClientSums(
-      share_prior.measure(logits, mean_shares), input_shift.to_sums(*moments)
+      share_prior.measure(logits, mean_shares),
+      input_shift.to_sums(*moments),
+      foreign_images.count(logits),
     )
 
   @tff.federated_computation(
@@ -131,11 +135,13 @@ def _pass_over_clients(
     ).choice(len(datasets), MOST_CLIENTS, replace=False)
     datasets = [datasets[client] for client in sorted(chosen)]
   total = compute(weights, mean_shares, datasets)
-  return share_prior.choose(
+  prior = share_prior.choose(
     share_prior.Evidence(*map(np.asarray, total.evidence)),
     mean_shares,
     input_shift.InputSums(*map(np.asarray, total.inputs)),
   )
+  entropies = foreign_images.find_quantiles(np.asarray(total.entropies))
+  return prior._replace(entropies=entropies)
 
 
 def find_prior(
@@ -145,7 +151,7 @@ def find_prior(
 ) -> share_prior.SharePrior | None:
   """The prior from training, else from a pass over clients, else None.
 
-  After training with a prior, a pass only adds moments of images.
+  After training with a prior, a pass only describes clients' images.
   """
   system = experiment.settings.system
   if not (experiment.run.share_prior or system.estimates_class_shares):
@@ -162,7 +168,9 @@ def find_prior(
   if not experiment.run.share_prior:
     return prior
   passed = _pass_over_clients(experiment, kept.weights, mean_shares)
-  return prior._replace(inputs=passed.inputs) if prior else passed
+  if prior is None:
+    return passed
+  return prior._replace(inputs=passed.inputs, entropies=passed.entropies)
 
 
 def find_and_write(

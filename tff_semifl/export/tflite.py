@@ -129,7 +129,9 @@ def convert(
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
   if prior is not None:
-    files[share_prior.NAME] = prior.for_inputs(shape).to_json()
+    # The model's probabilities are rounded, or at another temperature.
+    packed = prior.for_inputs(shape)._replace(entropies=())
+    files[share_prior.NAME] = packed.to_json()
   # Metadata are a ZIP archive behind the model.
   file = io.BytesIO(converter.convert())
   with zipfile.ZipFile(file, 'a') as archive:

@@ -68,6 +68,8 @@ class SharePrior(NamedTuple):
   weight: float = 1.0
   # The distribution of clients' images; None if unknown.
   inputs: input_shift.InputMoments | None = None
+  # Of clients' images, `foreign_images.find_quantiles`; empty if unknown.
+  entropies: tuple[float, ...] = ()
 
   @property
   def clients_differ(self) -> bool:
@@ -97,6 +99,7 @@ def from_json(text: str | bytes) -> SharePrior:
     strength = values.pop('strength')
     shares = tuple(map(float, values.pop('mean_shares')))
     inputs = values.pop('inputs')
+    entropies = tuple(map(float, values.pop('entropies', ())))
     if inputs is not None:
       inputs = input_shift.InputMoments(
         **{name: tuple(map(float, each)) for name, each in inputs.items()}
@@ -105,6 +108,7 @@ def from_json(text: str | bytes) -> SharePrior:
       mean_shares=shares,
       strength=math.inf if strength is None else float(strength),
       inputs=inputs,
+      entropies=entropies,
       **values,
     )
   except (AttributeError, KeyError, TypeError) as error:

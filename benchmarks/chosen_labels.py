@@ -1,0 +1,75 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What chosen labels gain before and after client priors.
+
+  python -m benchmarks.chosen_labels --data=cifar10.npz
+
+`--data` is as for `benchmarks.label_choice`. Of 5,000 images 40 are labeled, at
+random or by `launch.choose_images`; the others are at 20 clients, which are
+alike or have two classes each. A line has the test accuracies, in percent, of
+the labels alone and of client priors.
+"""
+
+from absl import app
+from absl import flags
+import numpy as np
+
+from benchmarks import client_priors_inputs
+from benchmarks import client_priors_runs
+import tff_semifl as sfl
+from tff_semifl.data import image_choice
+
+_DATA = flags.DEFINE_string('data', 'digits', 'digits, or a file .npz.')
+_PARTITIONS = flags.DEFINE_list('partitions', ['iid', 'classes2'], 'Which.')
+_KEEP = flags.DEFINE_string('keep', 'chosen', 'As for launch.train.')
+_POOL = 5000
+_LABELS = 40
+_CLIENTS = 20
+
+
+def measure(
+  data: tuple[np.ndarray, ...], partition: str, seed: int, *, chooses: bool
+) -> tuple[float, float]:
+  """The accuracies in percent, of the labels alone and of client priors."""
+  x, labels, test_x, test_labels = data
+  rng = np.random.default_rng(seed)
+  rows = rng.permutation(len(x))[:_POOL]
+  labeled = rng.choice(len(rows), _LABELS, replace=False)
+  if chooses:
+    found = image_choice.choose_images(x[rows], _LABELS, seed=seed)
+    labeled = found.indices
+  others = np.delete(rows, labeled)
+  made = client_priors_inputs.Input(
+    x[rows[labeled]],
+    labels[rows[labeled]],
+    x[others],
+    client_priors_inputs.partition(labels[others], partition, _CLIENTS, rng),
+    labels[others],
+    test_x,
+    test_labels,
+  )
+  found = client_priors_runs.run(made, standardizes=True, keep=_KEEP.value)
+  return tuple(
+    100 * float(np.mean(logits.argmax(axis=1) == test_labels))
+    for logits in (found.alone, found.exported)
+  )
+
+
+def main(argv: list[str]) -> None:
+  """Prints a line for each run, and means over seeds."""
+  del argv
+  data = client_priors_inputs.read(_DATA.value)
+  with sfl.simulation_context():
+    for partition in _PARTITIONS.value:
+      for chooses in (False, True):
+        kind = f'{partition}, {"chosen" if chooses else "random"}'
+        rows = []
+        for seed in map(int, flags.FLAGS.seeds):
+          rows.append(measure(data, partition, seed, chooses=chooses))
+          print(kind, seed, np.round(rows[-1], 1), flush=True)
+        print(kind, 'mean', np.round(np.mean(rows, axis=0), 1), flush=True)
+
+
+if __name__ == '__main__':
+  app.run(main)
