@@ -70,7 +70,7 @@ class _Doubt:
 
 
 def main(chosen: CheckLabels) -> None:
-  """Writes the table and the page."""
+  """Writes the table of doubtful labels, and the page of their images."""
   path, sheet = labeling_inputs.check_outputs(chosen.output)
   given = chosen.images.check('labeled_dir')
   labeled = chosen.images.read_labeled()

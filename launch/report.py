@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Makes a report on experiments: one file of HTML that needs no network.
+"""Writes a report on experiments as one self-contained HTML file.
 
   python -m launch.report results/mine
   python -m launch.report results/labels_alone_seed* results/semifl_seed*
@@ -12,10 +12,10 @@ as the folder of a sweep. The report of a run has learning curves, metrics with
 intervals, recall and precision by class, confusions, calibration, clients'
 accuracies, misclassified images, warnings, privacy, settings and the command.
 The report of several runs also has means over seeds, and paired differences
-from the first runs.
+from the runs of the first experiment.
 
-The exported model predicts the test or validation images of the run. If these
-images are not on this machine, the report says so and has the other sections.
+The exported model is applied to the test or validation images of the run. If
+these are not on this machine, the report says so and has the other sections.
 By default the file is report.html in the folder of the experiment; for several
 experiments, beside the folder of the first.
 """

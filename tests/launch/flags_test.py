@@ -10,6 +10,7 @@ import re
 from absl.testing import absltest
 
 from benchmarks import gpu
+from benchmarks import gpu_stretch
 from benchmarks import measure
 from launch import __main__ as main
 from tests.launch import programs
@@ -30,7 +31,12 @@ _OF_PROGRAMS = [
 _SETTINGS = commands.names_of_all_settings().union(
   *(
     settings.all_names(each())
-    for each in (*_OF_PROGRAMS, measure.Measure, gpu.GPU)
+    for each in (
+      *_OF_PROGRAMS,
+      measure.Measure,
+      gpu.GPU,
+      gpu_stretch.GPUStretch,
+    )
   )
 )
 # Benchmarks that have absl's flags.

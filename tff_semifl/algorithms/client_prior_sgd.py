@@ -42,11 +42,11 @@ _LEAST_SHARE = 1e-6
 
 
 class Estimate(NamedTuple):
-  """What the server estimates about clients' classes, float32.
+  """The server's estimates of clients' class distributions, float32.
 
-  Averages are over the last round in which a client had images. Before images
-  are labeled, `pull * log m - push` is added to their logits, where m are the
-  class shares of the server's labels.
+  Averages are over the latest round in which any client had images. To label,
+  clients add `pull * log m - push` to logits; m are the class shares of the
+  server's labels.
   """
 
   posteriors: tf.Tensor  # [classes], the average label of clients' images.

@@ -36,7 +36,7 @@ def build_round_parts(
   global_optimizer: tff.learning.optimizers.Optimizer | None = None,
   guides: method_lib.Guides | None = None,
 ) -> composition.Parts:
-  """Builds the parts of rounds in which clients' updates are averaged.
+  """Builds the parts of a process that averages clients' updates.
 
   The default aggregator is the unweighted mean over clients with an update, and
   the default optimizer moves the global model to this mean.

@@ -98,7 +98,7 @@ def equalize(images: tf.Tensor) -> tf.Tensor:
 def enhance_brightness(
   images: tf.Tensor, factor: tf.Tensor | float
 ) -> tf.Tensor:
-  """Extrapolates from black by a factor (`ImageEnhance.Brightness`).
+  """Scales the brightness by a factor (`ImageEnhance.Brightness`).
 
   Factor 1 is the identity; factor 0 returns black.
   """

@@ -39,12 +39,13 @@ def compute_epsilon(
 ) -> float:
   """Epsilon of client-level (epsilon, delta)-differential privacy.
 
-  Neighboring populations differ in the images of one client. The sum may then
-  change by two clipping norms, and the effective noise multiplier is half of
-  `noise_multiplier`. Cohorts have a fixed size, are drawn without replacement,
-  and are secret. Renyi divergences are composed over rounds, without round 0
-  (Wang, Balle, Kasiviswanathan, 2019). Libraries that assume Poisson sampling,
-  and neighbors with one client more or less, report a smaller epsilon. Epsilon
+  Neighboring populations differ in the images of one client. The sum of clipped
+  updates may then change by two clipping norms, and the effective noise
+  multiplier is half of `noise_multiplier`. Cohorts are assumed to be secret, of
+  a fixed size, and drawn without replacement. Renyi divergences are composed
+  over rounds, without round 0 (Wang, Balle, Kasiviswanathan, 2019). Epsilon
+  would be smaller with Poisson sampling and neighbors with one client more or
+  less, as some libraries assume. Epsilon
   is infinity without noise, and 0 before any round or without clients.
   """
   if not num_rounds or not clients_per_round:

@@ -79,7 +79,7 @@ class Experiment:
   model_choice: model_selection.ModelChoice | None = None
 
   def __repr__(self) -> str:
-    """A few lines for people, as in a notebook."""
+    """System, data, model, number of labels and clients, rounds, and folder."""
     settings, clients, at_clients = self.settings, self.clients, ''
     if settings.system.clients_have_labels:
       at_clients = f', at clients: {len(self.data.client_labels)}'

@@ -247,7 +247,7 @@ def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OwnTask(image_task.Task):
-  """A task that a Python program has made."""
+  """A task of arrays or datasets in Python, which has no name."""
 
   prepared: image_task.ImageTask | None = None
 

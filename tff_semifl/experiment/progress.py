@@ -66,7 +66,7 @@ class Display(contextlib.AbstractContextManager):
       self._bar.close()
 
   def show(self, text: str, next_round: int | None = None) -> None:
-    """Shows a line; with `next_round`, the progress before that round."""
+    """Prints a line; in a terminal, moves the bar to `next_round` instead."""
     text = f'{self._label}: {text}'
     if next_round is None or not sys.stderr.isatty():
       tqdm.tqdm.write(text, file=sys.stderr)

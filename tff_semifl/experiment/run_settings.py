@@ -128,7 +128,7 @@ class RunSettings(settings.Settings):
     return self.share_prior
 
   def identify(self, keep_best: str | None) -> dict[str, Any]:
-    """The identities of a user's own metrics; see `settings.identify`."""
+    """Name and code digest of each user-defined metric, to notice changes."""
     found = {}
     for name in (*self.metrics, (keep_best or '').partition('/')[2]):
       if ':' in name:

@@ -228,7 +228,7 @@ def _run_round(
   memories: client_states.Memories | None,
   held: Any,
 ) -> tuple[federated_process.RoundOutput, Any]:
-  """Runs a round; returns its output, and the memories in main memory."""
+  """Runs a round; returns its output and the new `held` (`Memories.keep`)."""
   process, clients = experiment.process, experiment.clients
   if round_num == 1 and clients.clients_per_round:
     at_server = experiment.preparation_dataset or experiment.server_dataset

@@ -91,20 +91,22 @@ def export_saved_model(
   privacy: privacy_statement.PrivacyStatement | None = None,
   prior: share_prior.SharePrior | None = None,
 ) -> None:
-  """Saves a trained model with its signatures.
+  """Saves a trained model.
 
-  *   `serving_default`, also the loaded object's call: maps `images`, uint8
-      [batch, height, width, channels] in 0..255, of any size (see `resizing`),
-      to `probabilities`, float32 [batch, classes], and `class_name`, string
-      [batch], the most probable class. A model of feature vectors takes
-      `features`, float32 [batch, features], instead.
+  It has these signatures:
+
+  *   `serving_default`, also called by the loaded object itself: maps `images`,
+      uint8 [batch, height, width, channels] in 0..255, of any size (see
+      `resizing`), to `probabilities`, float32 [batch, classes], and
+      `class_name`, string [batch], the most probable class. A model of feature
+      vectors takes `features`, float32 [batch, features], instead.
   *   `serving_encoded`, only for models of images: maps `image_bytes`, string
       [batch], JPEG or PNG files of any sizes, to the outputs of
       `serving_default`.
   *   `estimate_shares`, only with `prior`: maps images or features of one site
       to its `class_shares`, float32 [classes], their `deviations`, float32
       [classes], and `evidence`, float32 [] (see `share_prior.SiteShares`); and,
-      if the prior knows clients' images, `shift`, float32 [] (see
+      with `prior.inputs`, `shift`, float32 [] (see
       `input_shift.measure_shift`).
   *   `serving_with_shares`, only with `prior`: maps images or features and
       `class_shares`, float32 [classes], to the outputs of `serving_default` at

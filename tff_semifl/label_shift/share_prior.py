@@ -161,7 +161,7 @@ def choose(
 ) -> SharePrior:
   """The prior with the largest evidence.
 
-  `total` and `inputs` are sums over clients, as arrays. Raises a ValueError if
+  `total` and `inputs` are summed over clients. Raises a ValueError if
   clients have no images, or the evidence is not finite.
   """
   if not total.num_images:

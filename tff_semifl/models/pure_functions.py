@@ -115,7 +115,7 @@ def build(
   def trace(
     image_shape: tuple[int | None, ...], *num_real: tf.TensorSpec
   ) -> tuple[Any, list[tuple[int, tf.DType]]]:
-    """Traces the model; also returns the index and dtype of each capture."""
+    """Returns the traced model, and index and dtype of each captured tensor."""
     # The caller may be inside a TF 1 graph.
     with tf.init_scope():
       # If the batch size is known, the client update is one XLA program, and

@@ -139,9 +139,9 @@ def select_from_stream(
   step: tf.Tensor,
   order_seed: tf.Tensor,
 ) -> tf.Tensor:
-  """The images of a batch that may span two shuffled epochs, int32 [batch].
+  """Indices of the images in batch number `step`, int32 [batch].
 
-  `step` counts earlier batches; `num_images` is at least 1.
+  The batch may span two shuffled epochs; `num_images` is at least 1.
   """
   first = step * batch_size
   last = first + batch_size - 1

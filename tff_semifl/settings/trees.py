@@ -36,9 +36,9 @@ def describe(part: fields.Settings) -> Iterator[Description]:
 
 
 def describe_all(part: fields.Settings) -> Iterator[tuple[str, Description]]:
-  """Yields (choice, setting) for all settings that a tree can have.
+  """Yields (condition, setting) for all settings, also of options not chosen.
 
-  The choice is what the setting requires, as 'choice=option', or ''.
+  The condition is 'field=option' if only this option has the setting, else ''.
   """
   return ((choice, each) for choice, _, each in _walk(part, all_options=True))
 

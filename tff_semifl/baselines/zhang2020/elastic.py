@@ -97,7 +97,7 @@ class _Elastic(zhang2020.ManyShortRounds):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EASGD(_Elastic):
-  """EASGD: clients and the anchor move toward each other."""
+  """Elastic averaging SGD: clients and a center move toward each other."""
 
   def build_anchor(self) -> _Anchor:
     pull = 0.9 / max(self.cohorts.filled_size, 1)

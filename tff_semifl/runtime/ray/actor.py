@@ -65,7 +65,7 @@ class Actor:
   def describe(
     self,
   ) -> tuple[int, str, ray_site.Description | None]:
-    """The process id, the versions, and the site (None if not at a site)."""
+    """Process id, versions of packages, and site (None if not at a site)."""
     site = None if self._site is None else self._site.description
     return os.getpid(), name_software(), site
 
