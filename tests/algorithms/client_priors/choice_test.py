@@ -97,12 +97,13 @@ class ScoresTest(parameterized.TestCase):
 
 class LabelerTest(parameterized.TestCase):
   @parameterized.parameters(
-    # With class biases: the first learner, or both with many examples.
+    # With class biases: the second learner with many examples, else the first.
     ('head', {'count': 47.0}, 3.0),
-    ('head', {'count': 48.0}, 3.5),
+    ('head', {'count': 48.0}, 4.0),
+    ('head', {'count': 48.0, 'second_evidence': 0.9}, 3.0),
     ('mixture', {'count': 47.0}, 3.0),
     # Without class shares of clients if clients are alike, or images differ.
-    ('labels_alone', {'evidence': 0.01}, 1e6),
+    ('labels_alone', {'evidence': 0.01, 'second_evidence': 0.015}, 1e6),
     ('head', {'count': 47.0, 'spread': 0.03}, 1e6),
   )
   def test_is_what_is_exported_or_the_head_with_its_biases(
@@ -122,7 +123,13 @@ class LabelerTest(parameterized.TestCase):
       taught=draw(size=estimate.taught.shape),
       spread=np.full(estimate.spread.shape, changes.get('spread', 0.0)),
       averages=estimate.averages._replace(
-        evidence=np.full([learners], changes.get('evidence', 1.0))
+        evidence=np.repeat(
+          [
+            changes.get('evidence', 1.0),
+            changes.get('second_evidence', 1.1),
+          ],
+          learners // 2,
+        )
       ),
     )
     components = components_lib.Components(
@@ -158,11 +165,8 @@ class LabelerTest(parameterized.TestCase):
     if keep == 'head':
       shares = np.array([0.5, 0.3, 0.2])
       x = numpy_reference.ones(components_lib.project(raw, components))
-      second = 0.5 if changes['count'] >= 48 else 0.0
-      head, bias = (
-        (1 - second) * each[0] + second * each[server_labels.REPLICAS]
-        for each in (estimate.head, estimate.bias)
-      )
+      learner = server_labels.REPLICAS if strength == 4 else 0
+      head, bias = estimate.head[learner], estimate.bias[learner]
       logits = x @ head + bias - np.log(shares)
     np.testing.assert_allclose(padded @ chosen.labeler.weights, logits)
     np.testing.assert_allclose(chosen.labeler.alpha, strength * shares)

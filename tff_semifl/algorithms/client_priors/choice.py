@@ -126,7 +126,7 @@ def choose(
     server_spread,
     scores,
     _find_labeler(
-      estimate, components, scores.leads, weights, labels.shares, kept, differ
+      estimate, components, weights, labels.shares, kept, differ
     )._replace(
       num_right=tf.where(
         can_choose(labels.targets),
@@ -140,7 +140,6 @@ def choose(
 def _find_labeler(
   estimate: state.Estimate,
   components: components_lib.Components,
-  leads: tf.Tensor,
   weights: tf.Tensor,
   shares: tf.Tensor,
   kept: tf.Tensor,
@@ -148,31 +147,29 @@ def _find_labeler(
 ) -> state.Labeler:
   """The kept classifier, adapted to the class shares of each client.
 
-  A head labels as in training, with its biases: the second learner's if it
-  leads, the mean of both with many examples, else the first's. Clients' own
-  shares are not used where clients are alike, nor where their images differ:
-  there estimated shares confirm the classifier's mistakes.
+  A head labels as in training, with its biases: with many examples the second
+  learner's, if clients differ more by its labels, else the first's. Clients'
+  own shares are not used where clients are alike, nor where their images
+  differ: there estimated shares confirm the classifier's mistakes.
   """
-  has_many = server_steps.has_many_examples(estimate, components)
-  of_second = tf.where(leads, 1.0, tf.where(has_many, 0.5, 0.0))
-  of_second = tf.cast(of_second, tf.float64)
+  found = estimate.averages.evidence
+  is_second = server_steps.has_many_examples(estimate, components) & (
+    found[server_labels.REPLICAS] > found[0]
+  )
 
-  def average(values: tf.Tensor) -> tf.Tensor:
-    first, second = values[0], values[server_labels.REPLICAS]
-    return (1 - of_second) * first + of_second * second
+  def pick(values: tf.Tensor) -> tf.Tensor:
+    return tf.where(is_second, values[server_labels.REPLICAS], values[0])
 
   is_head = tf.equal(kept, CANDIDATES.index('head'))
   teacher = components_lib.to_raw(
-    average(server_steps.teachers(estimate)), components
+    pick(server_steps.teachers(estimate)), components
   )
   kept_weights = linear_classifiers.add_to_bias(weights, -tf.math.log(shares))
-  mean = tf.where(is_head, average(estimate.shares), shares)
-  has_own_shares = ~differ & (
-    average(estimate.averages.evidence) >= class_shares.LEAST_EVIDENCE
-  )
+  mean = tf.where(is_head, pick(estimate.shares), shares)
+  has_own_shares = ~differ & (pick(found) >= class_shares.LEAST_EVIDENCE)
   strength = tf.where(
     has_own_shares,
-    average(estimate.strength),
+    pick(estimate.strength),
     tf.constant(WITHOUT_OWN_SHARES, tf.float64),
   )
   return state.Labeler(
