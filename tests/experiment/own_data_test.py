@@ -38,28 +38,29 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(task.num_labeled, 6)
 
   def test_labels_at_some_clients(self):
-    clients = {'ann': _POOL[:2], 'bob': _POOL[2:4], 'cy': _POOL[4:]}
     names = np.array(['cat', 'cow', 'dog'])
-    labels = [['dog', ''], None, None]
+    clients = {
+      'ann': (_POOL[:2], ['dog', '']),
+      'bob': _POOL[2:4],
+      'cy': _POOL[4:],
+    }
     for train in (None, (_IMAGES, names[_LABELS])):
       data = own_data.own_data(
         train,
         (_IMAGES, names[_LABELS]),
         clients=clients,
-        client_training_labels=labels,
         unlabeled_labels=[None, None, ['cow', 'cow']],
       ).load()
       # The third client has labels for metrics alone.
       self.assertEqual(data.labeled_clients, [0])
       self.assertAllEqual(data.unlabeled_labels, [2, -1, -1, -1, 1, 1])
       self.assertLen(data.train.labels, 0 if train is None else 6)
-    described = {
-      own_data.own_data(
-        _TRAIN, _TEST, clients=clients, **{field: [[0, 1], None, None]}
-      ).data_description
-      for field in ('client_training_labels', 'unlabeled_labels')
-    }
-    self.assertLen(described, 2)
+    labels = [0, 1]
+    described = [
+      own_data.own_data(_TRAIN, _TEST, clients=[pool], unlabeled_labels=known)
+      for pool, known in (((_POOL[:2], labels), None), (_POOL[:2], [labels]))
+    ]
+    self.assertNotEqual(*(each.data_description for each in described))
 
   def test_shares_by_settings(self):
     task = own_data.own_data(_TRAIN, _TEST, num_labeled=3)
@@ -159,29 +160,28 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
     (
       'labels_for_training_and_for_metrics',
       {
-        'clients': {'ann': _POOL},
-        'client_training_labels': [_LABELS],
+        'clients': {'ann': (_POOL, _LABELS)},
         'unlabeled_labels': [_LABELS],
       },
       "client 'ann' has labels for training and for metrics",
     ),
     (
       'labels_without_images',
-      {'client_training_labels': [_LABELS]},
-      'client_training_labels: found some, but no clients',
+      {'unlabeled_labels': [_LABELS]},
+      'unlabeled_labels: found some, but no clients',
     ),
     (
       'label_of_no_class',
-      {'clients': [_POOL], 'client_training_labels': [[0, 1, 2, 3, 0, 0]]},
-      r'client_training_labels\[0\]: found the label 3',
+      {'clients': [(_POOL, [0, 1, 2, 3, 0, 0])]},
+      r'clients\[0\]: found the label 3',
     ),
     (
       'another_order',
       {
         'clients': {'ann': _POOL, 'bob': _POOL},
-        'client_training_labels': {'bob': _LABELS, 'ann': None},
+        'unlabeled_labels': {'bob': _LABELS, 'ann': None},
       },
-      'client_training_labels: found other names, or another order',
+      'unlabeled_labels: found other names, or another order',
     ),
     ('no_labels', {'train': None, 'clients': [_POOL]}, 'train: found a None'),
     (

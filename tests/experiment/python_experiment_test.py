@@ -66,7 +66,10 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     ('semifl_server_and_clients', {}, 'has no client with labels to train on'),
     (
       'semifl',
-      {'train': None, 'client_training_labels': [_LABELS[:20], None]},
+      {
+        'train': None,
+        'clients': [(_IMAGES[:20], _LABELS[:20]), _IMAGES[20:]],
+      },
       'has no labels at the server; semifl needs some',
     ),
   )

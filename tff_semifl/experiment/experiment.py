@@ -218,8 +218,8 @@ def _check_data(
   name, value, reason = 'task', part.reference, None
   if system.labels.at_some_clients and not data.labeled_clients:
     reason = (
-      'has no client with labels to train on; own_data takes'
-      ' client_training_labels, and image_folder clients/<client>/<class>'
+      'has no client with labels to train on; own_data takes a client as'
+      ' (images, labels), and image_folder clients/<client>/<class>'
     )
   elif not system.server_has_labels:
     if not (system.all_clients_take_part or system.clients_per_round):

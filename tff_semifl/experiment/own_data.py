@@ -24,7 +24,6 @@ def own_data(
   test: Any,
   *,
   clients: Any = None,
-  client_training_labels: Any = None,
   unlabeled: Any = None,
   unlabeled_labels: Any = None,
   num_labeled: int | None = None,
@@ -41,9 +40,9 @@ def own_data(
 
   Clients get their images in one of these ways:
 
-  *   `clients`: the images of each client. The server has all of `train`.
-      `client_training_labels` are for systems in which some clients have
-      labels, such as `semifl_labeled_clients`, which needs no `train`.
+  *   `clients`: the images of each client. The server has all of `train`. In
+      systems in which some clients have labels, such as
+      `semifl_labeled_clients`, these clients are tuples (images, labels).
   *   `num_labeled`: the server has that many images of `train`, equally many of
       each class. The other images lose their labels. These and `unlabeled`, if
       given, are partitioned by the settings `num_clients` and `partition`.
@@ -58,13 +57,12 @@ def own_data(
     test: Labeled images for evaluation, in the same forms.
     clients: Images by client, as arrays or datasets, in a sequence or a
       mapping, or a `tff.simulation.datasets.ClientData`. Labels in datasets are
-      ignored.
-    client_training_labels: Labels of the images in `clients`, in the same
-      order, that clients train on. None for a client without labels; a label of
-      -1 or '' is unknown.
+      ignored. A client that trains on labels is a tuple (images, labels), where
+      a label of -1 or '' is unknown.
     unlabeled: Images, or a `tf.data.Dataset` of images.
-    unlabeled_labels: Labels of images of the other clients, in the same form,
-      for metrics only, not for training.
+    unlabeled_labels: Labels of the images in `clients`, in the same order, for
+      metrics only, not for training. None for a client without labels; a label
+      of -1 or '' is unknown.
     num_labeled: A multiple of the number of classes.
     class_names: A name for each class, in the order of the labels, each with an
       image in `train`. By default the labels that occur in `train`, strings
@@ -84,27 +82,23 @@ def own_data(
     raise ValueError(
       f'num_labeled: found {num_labeled!r}; give an integer from 1'
     )
-  given = (
-    ('client_training_labels', client_training_labels),
-    ('unlabeled_labels', unlabeled_labels),
-  )
-  for field, labels in given:
-    if clients is None and labels is not None:
-      raise ValueError(
-        f'{field}: found some, but no clients; give the images, too'
-      )
+  if clients is None and unlabeled_labels is not None:
+    raise ValueError(
+      'unlabeled_labels: found some, but no clients; give the images, too'
+    )
   if clients is not None and (unlabeled is not None or num_labeled is not None):
     raise ValueError(
       'clients: found unlabeled or num_labeled, too; give clients alone, and'
       ' the server has all of train'
     )
+  clients, training_labels = _take_labels(clients)
   labeled = 'train'
-  if train is None and client_training_labels is not None:
+  if train is None and training_labels:
     train, labeled = test, 'test'
   train_images, train_labels = _read_labeled(labeled, train)
   test_images, test_labels = _read_labeled('test', test)
   class_names, train_classes = own_labels.index_server(
-    labeled, train_labels, class_names, needs_all=client_training_labels is None
+    labeled, train_labels, class_names, needs_all=not training_labels
   )
   if labeled == 'test':
     train_images, train_classes = train_images[:0], train_classes[:0]
@@ -112,15 +106,19 @@ def own_data(
   labeled_clients = []
   if clients is not None:
     pool, shares, client_names = concatenate('clients', clients)
-    for field, labels in given:
-      if isinstance(labels, Mapping) and [*map(str, labels)] != client_names:
+    if isinstance(unlabeled_labels, Mapping):
+      if [*map(str, unlabeled_labels)] != client_names:
         raise ValueError(
-          f'{field}: found other names, or another order, than in clients'
+          'unlabeled_labels: found other names, or another order, than in'
+          ' clients'
         )
-    if client_training_labels is not None or unlabeled_labels is not None:
+    if training_labels or unlabeled_labels is not None:
       of_clients = [
         own_labels.index_by_client(field, labels, shares, class_names)
-        for field, labels in given
+        for field, labels in (
+          ('clients', training_labels or None),
+          ('unlabeled_labels', unlabeled_labels),
+        )
       ]
       unlabeled_labels, labeled_clients = own_labels.join(
         of_clients, shares, client_names
@@ -162,6 +160,27 @@ def own_data(
   if shares is not None:
     return task
   return dataclasses.replace(task, num_labeled=num_labeled)
+
+
+def _take_labels(clients: Any) -> tuple[Any, dict[Any, Any]]:
+  """The clients without labels, and labels by client if any client has them."""
+  if isinstance(clients, Mapping):
+    by_name = dict(clients)
+  elif isinstance(clients, tuple | list):
+    by_name = dict(enumerate(clients))
+  else:
+    return clients, {}
+  pairs = {
+    name: each
+    for name, each in by_name.items()
+    if isinstance(each, tuple) and len(each) == 2
+  }
+  if not pairs:
+    return clients, {}
+  images = {name: pair[0] for name, pair in pairs.items()}
+  return by_name | images, {
+    name: pairs[name][1] if name in pairs else None for name in by_name
+  }
 
 
 def concatenate(
