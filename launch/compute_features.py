@@ -18,9 +18,6 @@ import dataclasses
 
 import numpy as np
 
-# At the end of the process this module discards the context of TFF, which
-# tasks import.
-from tff_semifl import runtime  # noqa: F401
 from tff_semifl import settings
 from tff_semifl.cli import parts
 from tff_semifl.cli import program

@@ -11,9 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# At the end of the process this module discards the context of TFF, which
-# models import.
-from tff_semifl import runtime  # noqa: F401
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import parts

@@ -169,6 +169,9 @@ def _quiet_libraries() -> None:
       tf.config.experimental.set_memory_growth(gpu, True)
     # Users do not need remarks about converted functions and written files.
     tf.get_logger().setLevel('ERROR')
+  if 'tensorflow_federated' in sys.modules:
+    # Its atexit function ends TFF's default context without a traceback.
+    from tff_semifl import runtime  # noqa: F401
 
 
 @contextlib.contextmanager
