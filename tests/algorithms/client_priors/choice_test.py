@@ -97,13 +97,14 @@ class ScoresTest(parameterized.TestCase):
 
 class LabelerTest(parameterized.TestCase):
   @parameterized.parameters(
-    # With class biases: the second learner with many examples, else the first.
+    # With class biases: the first learner, or with many examples the second or
+    # both, by held-out labels.
     ('head', {'count': 47.0}, 3.0),
-    ('head', {'count': 48.0}, 4.0),
-    ('head', {'count': 48.0, 'second_evidence': 0.9}, 3.0),
+    ('head', {'count': 48.0, 'sign': -1}, 3.5),
+    ('head', {'count': 48.0, 'sign': 1}, 4.0),
     ('mixture', {'count': 47.0}, 3.0),
     # Without class shares of clients if clients are alike, or images differ.
-    ('labels_alone', {'evidence': 0.01, 'second_evidence': 0.015}, 1e6),
+    ('labels_alone', {'evidence': 0.01}, 1e6),
     ('head', {'count': 47.0, 'spread': 0.03}, 1e6),
   )
   def test_is_what_is_exported_or_the_head_with_its_biases(
@@ -123,13 +124,7 @@ class LabelerTest(parameterized.TestCase):
       taught=draw(size=estimate.taught.shape),
       spread=np.full(estimate.spread.shape, changes.get('spread', 0.0)),
       averages=estimate.averages._replace(
-        evidence=np.repeat(
-          [
-            changes.get('evidence', 1.0),
-            changes.get('second_evidence', 1.1),
-          ],
-          learners // 2,
-        )
+        evidence=np.full([learners], changes.get('evidence', 1.0))
       ),
     )
     components = components_lib.Components(
@@ -147,6 +142,11 @@ class LabelerTest(parameterized.TestCase):
       lambda each: tf.cast(each, tf.float64), components
     )
     raw, targets = draw(size=[12, 4]), _one_hot(labels)
+    x = numpy_reference.ones(components_lib.project(raw, components))
+    # The second learner predicts the labels, or what they are not.
+    fitted, *_ = np.linalg.lstsq(x, targets, rcond=None)
+    second = changes.get('sign', 1) * fitted
+    estimate.head[server_labels.REPLICAS :] = 9 * second
     chosen = choice.choose(
       server_labels.Fitted(draw(size=[6, 5, 3]), False),
       components,
@@ -164,9 +164,11 @@ class LabelerTest(parameterized.TestCase):
     shares = np.full(3, 1 / 3)
     if keep == 'head':
       shares = np.array([0.5, 0.3, 0.2])
-      x = numpy_reference.ones(components_lib.project(raw, components))
-      learner = server_labels.REPLICAS if strength == 4 else 0
-      head, bias = estimate.head[learner], estimate.bias[learner]
+      second = strength - 3 if strength < 5 else 0
+      head, bias = (
+        (1 - second) * each[0] + second * each[server_labels.REPLICAS]
+        for each in (estimate.head, estimate.bias)
+      )
       logits = x @ head + bias - np.log(shares)
     np.testing.assert_allclose(padded @ chosen.labeler.weights, logits)
     np.testing.assert_allclose(chosen.labeler.alpha, strength * shares)

@@ -52,9 +52,10 @@ class Scores(NamedTuple):
   likelihood: tf.Tensor  # [candidates], mean log, at the best temperature.
   temperature: tf.Tensor  # [candidates], divides the logits.
   best: tf.Tensor  # int32 scalar, the index of the best candidate.
-  leads: (
-    tf.Tensor
-  )  # bool scalar, whether the second learner's head replaces it.
+  # bool scalars: whether the second learner's head replaces the head, and
+  # whether it has the larger likelihood.
+  leads: tf.Tensor
+  is_second_likelier: tf.Tensor
 
 
 class Choice(NamedTuple):
@@ -126,7 +127,7 @@ def choose(
     server_spread,
     scores,
     _find_labeler(
-      estimate, components, weights, labels.shares, kept, differ
+      estimate, components, scores, weights, labels.shares, kept, differ
     )._replace(
       num_right=tf.where(
         can_choose(labels.targets),
@@ -140,6 +141,7 @@ def choose(
 def _find_labeler(
   estimate: state.Estimate,
   components: components_lib.Components,
+  scores: Scores,
   weights: tf.Tensor,
   shares: tf.Tensor,
   kept: tf.Tensor,
@@ -147,29 +149,35 @@ def _find_labeler(
 ) -> state.Labeler:
   """The kept classifier, adapted to the class shares of each client.
 
-  A head labels as in training, with its biases: with many examples the second
-  learner's, if clients differ more by its labels, else the first's. Clients'
-  own shares are not used where clients are alike, nor where their images
-  differ: there estimated shares confirm the classifier's mistakes.
+  A head labels as in training, with its biases. With few examples it is the
+  first learner's, else the second's or the mean of both, whichever gives
+  held-out labels the larger likelihood. Clients' own shares are not used where
+  clients are alike, nor where their images differ: there estimated shares
+  confirm the classifier's mistakes.
   """
-  found = estimate.averages.evidence
-  is_second = server_steps.has_many_examples(estimate, components) & (
-    found[server_labels.REPLICAS] > found[0]
+  of_second = tf.where(
+    server_steps.has_many_examples(estimate, components),
+    tf.where(scores.is_second_likelier, 1.0, 0.5),
+    0.0,
   )
+  of_second = tf.cast(of_second, tf.float64)
 
-  def pick(values: tf.Tensor) -> tf.Tensor:
-    return tf.where(is_second, values[server_labels.REPLICAS], values[0])
+  def average(values: tf.Tensor) -> tf.Tensor:
+    first, second = values[0], values[server_labels.REPLICAS]
+    return (1 - of_second) * first + of_second * second
 
   is_head = tf.equal(kept, CANDIDATES.index('head'))
   teacher = components_lib.to_raw(
-    pick(server_steps.teachers(estimate)), components
+    average(server_steps.teachers(estimate)), components
   )
   kept_weights = linear_classifiers.add_to_bias(weights, -tf.math.log(shares))
-  mean = tf.where(is_head, pick(estimate.shares), shares)
-  has_own_shares = ~differ & (pick(found) >= class_shares.LEAST_EVIDENCE)
+  mean = tf.where(is_head, average(estimate.shares), shares)
+  has_own_shares = ~differ & (
+    average(estimate.averages.evidence) >= class_shares.LEAST_EVIDENCE
+  )
   strength = tf.where(
     has_own_shares,
-    pick(estimate.strength),
+    average(estimate.strength),
     tf.constant(WITHOUT_OWN_SHARES, tf.float64),
   )
   return state.Labeler(
@@ -218,7 +226,8 @@ def score(
   logarithm = tf.gather(
     tf.transpose(logarithms, [1, 0, 2]), best, axis=1, batch_dims=1
   )
-  leads = may_second_lead & ~_is_less(logarithm[3] - logarithm[2], is_held_out)
+  lead = logarithm[3] - logarithm[2]
+  leads = may_second_lead & ~_is_less(lead, is_held_out)
   right, logarithm = right[:3], logarithm[:3]
   num_right = tf.reduce_sum(right, axis=-1)
   is_mixture_behind = _is_less(right[1] - right[0], is_held_out) | _is_less(
@@ -236,6 +245,7 @@ def score(
     ),
     tf.where(is_head_ahead, 2, tf.cast(~is_mixture_behind, tf.int32)),
     leads,
+    tf.reduce_sum(lead) > 0,
   )
 
 
