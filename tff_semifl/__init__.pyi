@@ -11,7 +11,6 @@ from tff_semifl.algorithms.averaging import Alternating as Alternating
 from tff_semifl.algorithms.averaging import (
   AlternatingLabeledClients as AlternatingLabeledClients,
 )
-from tff_semifl.algorithms.averaging import FromSums as FromSums
 from tff_semifl.algorithms.averaging import LabeledClients as LabeledClients
 from tff_semifl.algorithms.averaging import Parallel as Parallel
 from tff_semifl.algorithms.client_prior_semifl import (
@@ -30,6 +29,7 @@ from tff_semifl.algorithms.flfl import LearningStatus as LearningStatus
 from tff_semifl.algorithms.flfl import (
   SharpnessAwareConsistency as SharpnessAwareConsistency,
 )
+from tff_semifl.algorithms.from_sums import FromSums as FromSums
 from tff_semifl.algorithms.supervised_fedavg import Supervised as Supervised
 from tff_semifl.algorithms.supervised_fedavg import (
   TrainOnLabels as TrainOnLabels,
@@ -75,7 +75,6 @@ from tff_semifl.data.skewed_partition import (
 )
 from tff_semifl.data.sources import LabeledImages as LabeledImages
 from tff_semifl.data.sources import TaskData as TaskData
-from tff_semifl.experiment.command import create_experiment as create_experiment
 from tff_semifl.experiment.experiment_folder import open_folder as open_folder
 from tff_semifl.experiment.image_task import ImageTask as ImageTask
 from tff_semifl.experiment.image_task import Task as Task
@@ -83,6 +82,9 @@ from tff_semifl.experiment.image_task import (
   weak_then_strong as weak_then_strong,
 )
 from tff_semifl.experiment.own_data import own_data as own_data
+from tff_semifl.experiment.python_experiment import (
+  create_experiment as create_experiment,
+)
 from tff_semifl.experiment.running import run as run
 from tff_semifl.experiment.system_registry import SYSTEMS as SYSTEMS
 from tff_semifl.experiment.task_registry import TASKS as TASKS

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.augment import rand_augment
+from tff_semifl.core import compiled_steps
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
 
@@ -47,7 +47,7 @@ def run_statically(
   def run(images, seed):
     with (
       random_draws.drawing_by(portable_draws),
-      rand_augment.applying_to_all(),
+      compiled_steps.applying_to_all(),
     ):
       return augment(images, seed)
 

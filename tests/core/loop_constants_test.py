@@ -22,6 +22,7 @@ from tff_semifl.algorithms import round_parts
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 from tff_semifl.augment import semifl_policy
+from tff_semifl.core import compiled_steps
 from tff_semifl.core import federated_process
 from tff_semifl.core import rows as rows_lib
 from tff_semifl.core import training_loop
@@ -51,11 +52,11 @@ class TurnConstantsTest(parameterized.TestCase):
     programs = []
 
     def keep_program(loop, examples):
-      padded, number = rows_lib.pad(examples)
+      padded, number = compiled_steps.pad(examples)
 
       @tf.function(jit_compile=True, autograph=False)
       def program(padded, number):
-        with rows_lib.portably():
+        with compiled_steps.portably():
           return loop(rows_lib.Rows(padded, number)).trainable
 
       concrete = program.get_concrete_function(padded, number)
@@ -76,7 +77,7 @@ class TurnConstantsTest(parameterized.TestCase):
       system.client, ingredients, optimizer, system.local_training
     )
     self.enter_context(
-      mock.patch.object(rows_lib, 'run_compiled', keep_program)
+      mock.patch.object(compiled_steps, 'run_compiled', keep_program)
     )
     train(
       weights,

@@ -21,6 +21,7 @@ from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import fix_mix
+from tff_semifl.algorithms import from_sums
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import federated_process
@@ -182,7 +183,7 @@ def _build(client):
 
 
 def _build_from_sums(client):
-  averaging.FromSums(client=client).build(small_systems.create_ingredients())
+  from_sums.FromSums(client=client).build(small_systems.create_ingredients())
 
 
 def _train(client):

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tff_semifl.algorithms import client_parts
 from tff_semifl.baselines.one_place import mixmatch
+from tff_semifl.core import compiled_steps
 from tff_semifl.core import pseudo_labels
 
 
@@ -97,7 +98,7 @@ class GivenLabelsTest(tf.test.TestCase):
 
     for given in (
       label_batches(pseudo_labels.no_given_labels, 0),
-      label_batches(lambda: pseudo_labels.LabelBuffer.create(9), 2),
+      label_batches(lambda: compiled_steps.LabelBuffer.create(9), 2),
     ):
       self.assertAllEqual(given.image, [0, 0, 1, 0, 1, 2])
       self.assertAllEqual(given.label, [0, 10, 11, 20, 21, 22])

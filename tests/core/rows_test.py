@@ -7,6 +7,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.core import compiled_steps
 from tff_semifl.core import rows as rows_lib
 
 _VALUES = np.arange(7, dtype=np.float32)
@@ -101,7 +102,7 @@ class RowsTest(parameterized.TestCase):
   def test_pads_to_a_power_of_two(self, number, size):
     labels = np.arange(number, dtype=np.int32) + 7
     images = np.tile(labels[:, np.newaxis, np.newaxis], [1, 2, 3])
-    (padded_images, padded_labels), found = rows_lib.pad(
+    (padded_images, padded_labels), found = compiled_steps.pad(
       (tf.constant(images), tf.constant(labels))
     )
     self.assertEqual(found, number)

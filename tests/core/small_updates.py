@@ -20,6 +20,7 @@ from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import round_parts
 from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
+from tff_semifl.core import compiled_steps
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
@@ -57,13 +58,13 @@ _PARTS = {
 
 
 def _run_without_xla(loop, examples):
-  with rows_lib.portably():
-    return loop(rows_lib.Rows(*rows_lib.pad(examples)))
+  with compiled_steps.portably():
+    return loop(rows_lib.Rows(*compiled_steps.pad(examples)))
 
 
 def without_xla() -> Any:
   """A context in which loops are not compiled by XLA, which takes minutes."""
-  return mock.patch.object(rows_lib, 'run_compiled', _run_without_xla)
+  return mock.patch.object(compiled_steps, 'run_compiled', _run_without_xla)
 
 
 @functools.cache

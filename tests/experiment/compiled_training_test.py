@@ -13,11 +13,11 @@ from tasks import digits
 from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
-from tff_semifl.experiment import command
+from tff_semifl.experiment import python_experiment
 
 
 def _create(task, **chosen):
-  return command.create_experiment(
+  return python_experiment.create_experiment(
     'semifl',
     task,
     create_model=small_digits.create_small_model,

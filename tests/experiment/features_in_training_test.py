@@ -13,9 +13,9 @@ from tests.data import small_features
 from tests.experiment import small_own_task
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import own_data
+from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import running
 
 _ARRAYS = small_features.create()
@@ -29,7 +29,7 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
     task = own_data.own_data(
       _TRAIN, _TEST, clients=[_ARRAYS['client_features']]
     )
-    experiment = command_lib.create_experiment(
+    experiment = python_experiment.create_experiment(
       'labels_alone',
       task,
       # With one step per epoch, the order of labels does not matter.
@@ -102,12 +102,12 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
   def test_refuses(self, system, values, message):
     task = own_data.own_data(_TRAIN, _TEST, clients=[_ARRAYS['features']])
     with self.assertRaisesRegex(settings.SettingError, message):
-      command_lib.create_experiment(system, task, **values)
+      python_experiment.create_experiment(system, task, **values)
 
   def test_linear_model_of_images(self):
     task = small_own_task.create_task()
     with small_systems.without_process('labels_alone'):
-      experiment = command_lib.create_experiment(
+      experiment = python_experiment.create_experiment(
         'labels_alone', task, model='linear'
       )
     pixels = small_own_task.PIXELS[..., np.newaxis]

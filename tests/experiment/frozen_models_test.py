@@ -16,9 +16,9 @@ from tests import small_systems
 from tests.models.frozen import small_backbone
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.experiment import command
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import own_data
+from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import running
 from tff_semifl.files import durable_files
 from tff_semifl.models.frozen import feature_cache
@@ -51,7 +51,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       (_create_images(1), _LABELS),
       clients=np.array_split(_create_images(2), 3),
     )
-    return command.create_experiment(
+    return python_experiment.create_experiment(
       system,
       task,
       **{

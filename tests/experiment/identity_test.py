@@ -23,11 +23,11 @@ from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.algorithms import flfl
 from tff_semifl.cli import commands
-from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import own_data
+from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import restored_settings
 from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
@@ -169,7 +169,7 @@ class CommandLineTest(absltest.TestCase):
     )
 
   def _open(self, system):
-    experiment = command_lib.create_experiment(
+    experiment = python_experiment.create_experiment(
       system,
       digits.Digits(),
       create_model=small_own_task.create_model,
@@ -283,7 +283,7 @@ class NotebookTest(parameterized.TestCase):
     self.path = self.create_tempdir().full_path
 
   def _open(self, **changes):
-    experiment = command_lib.create_experiment(
+    experiment = python_experiment.create_experiment(
       'composed_semifl',
       digits.Digits(),
       create_model=small_own_task.create_model,

@@ -17,9 +17,9 @@ from tests import small_systems
 from tests.experiment import small_own_task
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.experiment import command
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
@@ -33,7 +33,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
     self.enter_context(small_digits.without_rand_augment())
 
   def _create(self, total_rounds=3, **changes):
-    return command.create_experiment(
+    return python_experiment.create_experiment(
       'flfl',
       small_own_task.create_task(),
       create_model=small_own_task.create_model,

@@ -19,9 +19,9 @@ from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiment import client_results
-from tff_semifl.experiment import command
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import own_data
+from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import running
 from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import client_accuracy
@@ -30,7 +30,7 @@ from tff_semifl.metrics import client_accuracy
 class ModelResultsTest(absltest.TestCase):
   def test_images_that_are_right_are_those_of_the_evaluation(self):
     with small_systems.without_process('labels_alone'):
-      experiment = command.create_experiment(
+      experiment = python_experiment.create_experiment(
         'labels_alone',
         small_own_task.create_task(),
         create_model=small_own_task.create_model,
@@ -69,7 +69,7 @@ class AccuracyOfClientsTest(parameterized.TestCase):
       clients=clients,
       unlabeled_labels=unlabeled_labels,
     )
-    return command.create_experiment(
+    return python_experiment.create_experiment(
       'semifl',
       task,
       create_model=small_own_task.create_model,

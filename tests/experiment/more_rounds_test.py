@@ -16,8 +16,8 @@ import tensorflow as tf
 from tests.experiment import small_own_task
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.experiment import command
 from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import running
 from tff_semifl.experiment import system_registry
 from tff_semifl.files import durable_files
@@ -56,7 +56,7 @@ class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
 
 class MoreRoundsTest(tf.test.TestCase):
   def _train(self, total_rounds, name, **changes):
-    experiment = command.create_experiment(
+    experiment = python_experiment.create_experiment(
       'flfl',
       small_own_task.create_task(),
       create_model=small_own_task.create_model,

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from tests import small_systems
 from tff_semifl import settings
-from tff_semifl.experiment import command
 from tff_semifl.experiment import own_data
+from tff_semifl.experiment import python_experiment
 
 _NAMES = ('ant', 'bee', 'cow')
 
@@ -27,7 +27,7 @@ def _create(labels, test=None, system='semifl', num_labeled=None, **changes):
     clients=None if num_labeled else {'ann': vectors[:1] + 1},
   )
   with small_systems.without_process(system):
-    return command.create_experiment(
+    return python_experiment.create_experiment(
       system, task, clients_per_round=1, **changes
     )
 

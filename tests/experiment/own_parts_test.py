@@ -18,7 +18,7 @@ from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.cli import commands
-from tff_semifl.experiment import command
+from tff_semifl.experiment import python_experiment
 
 _IMAGES = np.full([8, 4, 4], 200, np.uint8)
 _LABELS = np.arange(8) % 2
@@ -61,7 +61,7 @@ class NamesTest(parameterized.TestCase):
     outside = types.ModuleType('outside')
     outside.SYSTEM = system
     ways = [
-      lambda: command.create_experiment(
+      lambda: python_experiment.create_experiment(
         system, digits.Digits() if task is None else task, clients_per_round=1
       )
     ]

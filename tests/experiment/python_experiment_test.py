@@ -14,11 +14,11 @@ from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import fix_mix
-from tff_semifl.experiment import command
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import own_data
+from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
 
@@ -57,7 +57,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     data = data._replace(test=data.test.select([]))
     task = dataclasses.replace(task, load=lambda: data)
     with self.assertRaisesRegex(settings.SettingError, '^task=own_data: '):
-      command.create_experiment(
+      python_experiment.create_experiment(
         'semifl', task, **_MODEL, num_clients=2, clients_per_round=1
       )
 
@@ -82,7 +82,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(
       settings.SettingError, f'^task=own_data: {message}'
     ):
-      command.create_experiment(system, task, **_MODEL)
+      python_experiment.create_experiment(system, task, **_MODEL)
 
   @parameterized.parameters(
     # If clients are few, all take part; if many, ten do. In 80 rounds of ten
@@ -119,20 +119,20 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       system_registry.SYSTEMS['semifl'],
       {'clients_per_round': 10, 'total_rounds': 800},
     )
-    created = command.create_experiment(
+    created = python_experiment.create_experiment(
       system, _create_task(clients=np.split(_IMAGES, 10)), **_MODEL
     )
     self.assertEqual(created.total_rounds, 800)
     with self.assertRaisesRegex(
       settings.SettingError, '^clients_per_round=10: '
     ):
-      command.create_experiment(
+      python_experiment.create_experiment(
         system, _create_task(clients=np.split(_IMAGES, 5)), **_MODEL
       )
 
   def test_own_system_and_model(self):
     system = averaging.Parallel(client=fix_mix.Fix())
-    created = command.create_experiment(
+    created = python_experiment.create_experiment(
       system,
       _create_task(num_labeled=10),
       create_model=_create_model,
@@ -169,7 +169,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_refuses(self, system, changes, message):
     with self.assertRaisesRegex(settings.SettingError, message):
-      command.create_experiment(
+      python_experiment.create_experiment(
         system,
         _create_task(clients=[_IMAGES]),
         **{'clients_per_round': 1, **changes},
@@ -180,7 +180,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       with self.assertRaisesRegex(
         settings.SettingError, f'^task={found}: must be a task'
       ):
-        command.create_experiment('semifl', task)
+        python_experiment.create_experiment('semifl', task)
 
 
 if __name__ == '__main__':

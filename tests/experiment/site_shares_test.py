@@ -16,9 +16,9 @@ from tests import simulation_test_case
 from tests.experiment import small_own_task
 from tff_semifl import settings
 from tff_semifl.cli import commands
-from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import model_results
+from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import running
 from tff_semifl.experiment import site_shares
 from tff_semifl.export import tflite
@@ -29,7 +29,7 @@ from tff_semifl.label_shift import share_prior
 class SiteSharesTest(simulation_test_case.SimulationTestCase):
   def test_prior_of_a_run_is_that_of_logits_of_clients(self):
     folder = self.create_tempdir().full_path
-    experiment = command_lib.create_experiment(
+    experiment = python_experiment.create_experiment(
       'semifl',
       small_own_task.create_task(),
       create_model=small_own_task.create_model,

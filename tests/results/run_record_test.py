@@ -14,8 +14,8 @@ import tensorflow as tf
 from tasks import digits
 from tests.models.frozen import small_backbone
 from tff_semifl import runtime
-from tff_semifl.experiment import command
 from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import running
 from tff_semifl.results import run_record
 
@@ -27,7 +27,7 @@ class RunRecordTest(tf.test.TestCase):
     small_backbone.create_network(1.0).save(folder / 'mine.keras')
     cache = folder / 'cache'
     with contextlib.redirect_stderr(io.StringIO()):
-      experiment = command.create_experiment(
+      experiment = python_experiment.create_experiment(
         'client_priors',
         digits.Digits(),
         model=f'frozen:{folder / "mine.keras"}',

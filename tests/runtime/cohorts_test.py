@@ -15,7 +15,7 @@ import pytest
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.experiment import command
+from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import task_registry
 from tff_semifl.runtime import cohorts
 
@@ -46,7 +46,7 @@ class GPUMemoryTest(absltest.TestCase):
       ) as grow,
       self.assertRaisesRegex(settings.SettingError, '^system=none: '),
     ):
-      command.create_experiment('none', task_registry.TASKS['digits'])
+      python_experiment.create_experiment('none', task_registry.TASKS['digits'])
     self.assertEqual(
       grow.mock_calls, [mock.call('GPU:0', True), mock.call('GPU:1', True)]
     )

@@ -3,8 +3,7 @@
 
 """Builds the parts of rounds from the training of clients and server."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -12,15 +11,11 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.core import alternating_round
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import composition
-from tff_semifl.core import federated_process
 from tff_semifl.core import method as method_lib
 from tff_semifl.core import server_work as server_work_lib
-from tff_semifl.core import training_loop
-from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 
 _PACKAGE = f'{__name__.partition(".")[0]}.'
@@ -57,46 +52,6 @@ def build_round_parts(
     computes_statistics=ingredients.computes_statistics,
     guides=guides or {},
     num_clients=ingredients.num_clients,
-  )
-
-
-def build_process_without_clients(
-  ingredients: system.Ingredients,
-  server_work: server_work_lib.ServerWork,
-  *,
-  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
-) -> Any:
-  """Builds a process in which only the server trains."""
-  client_work = client_work_lib.build_client_work(
-    ingredients.classifier,
-    _do_nothing,
-    optimizer=tff.learning.optimizers.build_sgdm(1.0),
-    max_update_norm_ratio=1.0,
-  )
-  return composition.build(
-    build_round_parts(
-      ingredients, client_work, server_work, learning_rate_fn=learning_rate_fn
-    ),
-    alternating_round.semifl_round,
-  )
-
-
-def _do_nothing(
-  weights: functional.ModelWeights,
-  context: federated_process.RoundContext,
-  data: Mapping[str, tf.Tensor],
-  optimizer_state: Any,
-) -> client_work_lib.LocalTraining:
-  """Returns the received weights, with an update of weight 0."""
-  del context, data
-  zero = tf.constant(0.0)
-  return client_work_lib.LocalTraining(
-    training_loop.TrainingResult(
-      tuple(weights.trainable),
-      optimizer_state,
-      training_loop.TrainingSums(zero, zero, zero, zero),
-    ),
-    weight=zero,
   )
 
 

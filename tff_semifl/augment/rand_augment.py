@@ -8,15 +8,12 @@ each image. Its versions differ in pool, strengths and probabilities; this
 module has the random choice, which they share.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-import contextlib
+from collections.abc import Callable, Sequence
 import contextvars
 from typing import Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
-from tff_semifl.augment import augmentation
 from tff_semifl.randomness import random_draws
 
 
@@ -32,10 +29,6 @@ class Operation(NamedTuple):
   draw: Callable[[tf.Tensor, tf.Tensor], Any]
   apply: Callable[[tf.Tensor, Any], tf.Tensor]
   can_be_compiled: bool = True
-
-
-class NotCompiledError(ValueError):
-  """XLA cannot compile an operation."""
 
 
 def apply_random_operations(
@@ -97,7 +90,7 @@ def _apply_one_each(
     random_draws.uniform([num_images], random_draws.fold_in(seed, 1))
     < application_probability
   )
-  return _apply.get()(
+  return APPLY.get()(
     images,
     # The index after the last operation leaves an image unchanged.
     tf.where(is_applied, choices, len(operations)),
@@ -136,58 +129,5 @@ def _apply_in_groups(
   return tf.ensure_shape(tf.dynamic_stitch(positions, groups), images.shape)
 
 
-def _apply_to_all(
-  images: tf.Tensor,
-  choices: tf.Tensor,
-  operations: Sequence[Operation],
-  seeds: Sequence[tf.Tensor],
-) -> tf.Tensor:
-  """Like `_apply_in_groups`, but applies all operations to all images."""
-  refused = [each.name for each in operations if not each.can_be_compiled]
-  if refused:
-    raise NotCompiledError(
-      f'XLA cannot compile {", ".join(refused)} of the strong augmentation;'
-      ' choose another --strong_augmentation, such as fixmatch'
-    )
-  num_images = tf.shape(images)[0]
-  is_drawn = tf.equal(choices[:, tf.newaxis], tf.range(len(operations)))
-  # The index of an image in its group selects its parameters.
-  places = tf.cumsum(tf.cast(is_drawn, tf.int32), axis=0, exclusive=True)
-  augmented = images
-  for index, operation in enumerate(operations):
-    parameters = tf.nest.map_structure(
-      lambda drawn, place=places[:, index]: tf.gather(drawn, place),
-      operation.draw(num_images, seeds[index]),
-    )
-    augmented = tf.where(
-      is_drawn[:, index, tf.newaxis, tf.newaxis, tf.newaxis],
-      operation.apply(images, parameters),
-      augmented,
-    )
-  return tf.ensure_shape(augmented, images.shape)
-
-
-_apply = contextvars.ContextVar('apply', default=_apply_in_groups)
-
-
-def check_can_be_compiled(
-  augment: augmentation.Augmentation, images: np.ndarray
-) -> None:
-  """Raises a `NotCompiledError` if XLA cannot compile an augmentation."""
-  with tf.init_scope(), applying_to_all():
-    augment(tf.constant(images), tf.constant([0, 0]))
-
-
-@contextlib.contextmanager
-def applying_to_all() -> Iterator[None]:
-  """A context in which augmentations are traced for XLA.
-
-  Each image goes through all operations, and the drawn result is selected.
-  Results are the same, at many times the arithmetic, but no shape depends on
-  random draws.
-  """
-  token = _apply.set(_apply_to_all)
-  try:
-    yield
-  finally:
-    _apply.reset(token)
+# How drawn operations are applied to a batch; `compiled_steps` has another way.
+APPLY = contextvars.ContextVar('apply', default=_apply_in_groups)

@@ -18,8 +18,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
-from tff_semifl.augment import rand_augment
 from tff_semifl.core import client_work
+from tff_semifl.core import compiled_steps
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import labeling
@@ -60,7 +60,7 @@ def build_local_training(
 ) -> client_work.LocalTrainingFn:
   """Builds the local training that `client_work.build_client_work` takes."""
   if training.jit_compile:
-    rand_augment.check_can_be_compiled(
+    compiled_steps.check_can_be_compiled(
       training.strong_augmentation,
       sources.zeros(training.model.image_shape),
     )
@@ -120,7 +120,7 @@ def _train(
     return steps.take(optimizer_state, state)
 
   if training.jit_compile:
-    result = rows_lib.run_compiled(take_steps, images)
+    result = compiled_steps.run_compiled(take_steps, images)
   else:
     result = take_steps(rows_lib.Rows(images))
   state, given_in_steps = result.state
@@ -204,7 +204,7 @@ class Steps:
       given = pseudo_labels.no_given_labels()
       if rows.num_real is not None:
         # The last batch of an epoch may be padded.
-        given = pseudo_labels.LabelBuffer.create(
+        given = compiled_steps.LabelBuffer.create(
           math.ceil(training.num_epochs) * rows.num_rows + training.batch_size
         )
     loop = training_loop.TrainingLoop(

@@ -47,9 +47,7 @@ class LocalTraining(NamedTuple):
   measurements: Mapping[str, Ratio | tf.Tensor] = collections.OrderedDict()
   report: Any = ()
   memory: Any = ()
-  given_labels: pseudo_labels.GivenLabels | pseudo_labels.LabelBuffer | None = (
-    None
-  )
+  given_labels: pseudo_labels.GivenLabels | Any = None
 
   def without_true_labels(self) -> 'LocalTraining':
     """Counts only `given_labels`, which leave out true labels.
@@ -73,7 +71,7 @@ def has_images(num_images: tf.Tensor) -> tf.Tensor:
 def labeled_in_steps(
   training: training_loop.TrainingResult,
   num_images: tf.Tensor,
-  given_labels: pseudo_labels.GivenLabels | pseudo_labels.LabelBuffer,
+  given_labels: pseudo_labels.GivenLabels | Any,
 ) -> LocalTraining:
   """The `LocalTraining` of a client that labels during training.
 

@@ -83,7 +83,7 @@ def with_true_labels(
 
 
 # The value of `GivenLabels.image` for padding.
-_PADDING = -1
+PADDING = -1
 
 
 class GivenLabels(NamedTuple):
@@ -109,7 +109,7 @@ class GivenLabels(NamedTuple):
 
   def keep_if(self, is_kept: tf.Tensor) -> 'GivenLabels':
     """Removes padding, and all labels unless `is_kept`, a bool scalar."""
-    is_label = is_kept & (self.image > _PADDING)
+    is_label = is_kept & (self.image > PADDING)
     return GivenLabels(*(tf.boolean_mask(array, is_label) for array in self))
 
 
@@ -127,44 +127,6 @@ def no_given_labels() -> GivenLabels:
   )
 
 
-class LabelBuffer(NamedTuple):
-  """`GivenLabels` of a fixed size, for loops that XLA compiles.
-
-  `labels` have padding after the first `number`, an int32 scalar.
-  """
-
-  labels: GivenLabels
-  number: tf.Tensor
-
-  @classmethod
-  def create(cls, size: tf.Tensor) -> 'LabelBuffer':
-    """A buffer without labels."""
-    image = tf.fill([size], _PADDING)
-    return cls(
-      GivenLabels(image, tf.zeros([size], tf.int32), tf.zeros([size])),
-      tf.constant(0),
-    )
-
-  def extend(self, added: GivenLabels) -> 'LabelBuffer':
-    """Appends `added`; the next call overwrites the padding of `added`."""
-    places = self.number + tf.range(tf.shape(added.image)[0])
-    return LabelBuffer(
-      tf.nest.map_structure(
-        lambda array, new: tf.tensor_scatter_nd_update(
-          array, places[:, tf.newaxis], new
-        ),
-        self.labels,
-        added,
-      ),
-      self.number
-      + tf.math.count_nonzero(added.image > _PADDING, dtype=tf.int32),
-    )
-
-  def keep_if(self, is_kept: tf.Tensor) -> GivenLabels:
-    """The labels without padding; no labels unless `is_kept`."""
-    return self.labels.keep_if(is_kept)
-
-
 def give_at_once(
   image: tf.Tensor,
   label: tf.Tensor,
@@ -179,7 +141,7 @@ def give_at_once(
   number = tf.cast(tf.shape(label)[0], tf.float32)
   if is_real is not True:
     order = tf.argsort(tf.where(is_real, 0, 1), stable=True)
-    image = tf.gather(tf.where(is_real, image, _PADDING), order)
+    image = tf.gather(tf.where(is_real, image, PADDING), order)
     label = tf.gather(label, order)
     is_trained_on = tf.gather(is_trained_on & is_real, order)
     number = tf.math.count_nonzero(is_real, dtype=tf.float32)

@@ -1,23 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Examples as rows of tensors, with padding in a loop that XLA compiles.
+"""Examples as rows of tensors, with padding in a loop that XLA compiles."""
 
-On a GPU one XLA program for all steps of a round saves the launch of many small
-operations; on a CPU it is slower. Results are the same as without XLA. XLA
-compiles once for each number of rows. Therefore rows are padded to a power of
-two, and examples that are not selected become padding.
-"""
-
-from collections.abc import Callable, Iterator
-import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from tff_semifl.augment import rand_augment
-from tff_semifl.models import pure_functions
-from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
 
 
@@ -138,45 +128,3 @@ def _map(function: Callable[[tf.Tensor], tf.Tensor], examples: Any) -> Any:
   return tf.nest.map_structure(
     lambda array: None if array is None else function(array), examples
   )
-
-
-def run_compiled(loop: Callable[[Rows], Any], examples: Any) -> Any:
-  """Runs a loop on examples as one XLA program."""
-
-  def compute(padded: Any, number: tf.Tensor) -> Any:
-    with portably():
-      return loop(Rows(padded, number))
-
-  compiled = tf.function(pure_functions.as_it_is(compute), jit_compile=True)
-  return compiled(*pad(examples))
-
-
-@contextlib.contextmanager
-def portably() -> Iterator[None]:
-  """A context in which XLA can compile random draws and augmentation."""
-  with (
-    random_draws.drawing_by(portable_draws),
-    rand_augment.applying_to_all(),
-  ):
-    yield
-
-
-def pad(examples: Any) -> tuple[Any, tf.Tensor]:
-  """Pads `examples`, a structure of tensors and None, to 2^n rows.
-
-  Returns:
-    The structure, padded with copies of the last example (without examples, one
-    row of zeros), and the number of examples, an int32 scalar.
-  """
-  number = random_draws.count_rows(examples)
-  # Setting all lower bits of the last index gives a power of two minus 1.
-  last = tf.maximum(number, 1) - 1
-  for num_bits in (1, 2, 4, 8, 16):
-    last |= tf.bitwise.right_shift(last, num_bits)
-  rows = tf.minimum(tf.range(last + 1), tf.maximum(number, 1) - 1)
-
-  def pad_rows(array: tf.Tensor) -> tf.Tensor:
-    one_more = [[0, 1]] + [[0, 0]] * (array.shape.rank - 1)
-    return tf.gather(tf.pad(array, one_more), rows)
-
-  return _map(pad_rows, examples), number

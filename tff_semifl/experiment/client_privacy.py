@@ -18,6 +18,7 @@ from dp_accounting import rdp
 
 from tff_semifl import settings
 from tff_semifl.experiment import checkpoints
+from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import means
@@ -61,6 +62,46 @@ def compute_epsilon(
     neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE
   )
   return float(accountant.compose(round_event, num_rounds).get_epsilon(delta))
+
+
+def check(experiment: experiment_settings.ExperimentSettings) -> None:
+  """Raises a SettingError if filled-in settings do not allow privacy."""
+  if experiment.selection.stop_after is not None:
+    raise settings.SettingError(
+      'stop_after',
+      experiment.selection.stop_after,
+      'with aggregator=differential_privacy the key of a run is removed after'
+      ' total_rounds; leave stop_after out',
+    )
+  method = experiment.system.client_method
+  reason = None
+  if experiment.private_mean.noise_multiplier is None:
+    reason = 'needs noise_multiplier, 1 say'
+  elif experiment.system.labels.at_some_clients or (
+    method is not None and method.weighs_clients
+  ):
+    reason = (
+      f'gives clients of {experiment.system_name} the same weight, but they'
+      ' differ; choose another'
+    )
+  elif settings.as_dict(experiment.system).get('keep_client_momentum'):
+    reason = (
+      'epsilon is not computed for clients whose momentum depends on earlier'
+      ' rounds; leave keep_client_momentum out'
+    )
+  elif method is not None and method.keeps_memory:
+    reason = 'epsilon is not computed for clients with a memory; choose another'
+  if reason is not None:
+    raise settings.SettingError('aggregator', 'differential_privacy', reason)
+  statistics = experiment.statistics
+  kind = statistics and statistics.batch_norm_statistics
+  if kind in ('federated', 'pooled'):
+    raise settings.SettingError(
+      'batch_norm_statistics',
+      kind,
+      'tells of the images of clients without the noise of'
+      ' aggregator=differential_privacy; use server, or normalization=group',
+    )
 
 
 def obtain_key(

@@ -15,7 +15,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.algorithms import system as system_lib
-from tff_semifl.augment import rand_augment
+from tff_semifl.core import compiled_steps
 from tff_semifl.core import evaluation
 from tff_semifl.core import federated_process
 from tff_semifl.data import data_errors
@@ -283,5 +283,5 @@ def _build_once(
     jit_compile=jit_compile,
     **others,
   )
-  with settings_lib.blame('jit_compile', True, rand_augment.NotCompiledError):
+  with settings_lib.blame('jit_compile', True, compiled_steps.NotCompiledError):
     return classifier, system.build(ingredients)

@@ -13,6 +13,7 @@ from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import batch_norm_statistics
+from tff_semifl.experiment import client_privacy
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import local_runtime
@@ -35,7 +36,6 @@ def fill_in(
   itself has to be inspected.
   """
   _check_model(experiment, task)
-  _check_privacy(experiment)
   if experiment.selection != model_selection.ModelSelection():
     experiment.selection.check(
       validates=experiment.validates,
@@ -62,15 +62,7 @@ def fill_in(
   statistics = experiment.statistics
   if statistics is not None:
     statistics = statistics.fill_in(system, are_there=are_there)
-    kind = statistics.batch_norm_statistics
-    if experiment.private_mean and kind in ('federated', 'pooled'):
-      raise settings.SettingError(
-        'batch_norm_statistics',
-        kind,
-        'tells of the images of clients without the noise of'
-        ' aggregator=differential_privacy; use server, or normalization=group',
-      )
-  return dataclasses.replace(
+  filled = dataclasses.replace(
     experiment,
     data=data,
     system=system,
@@ -80,6 +72,9 @@ def fill_in(
     ),
     statistics=statistics,
   )
+  if filled.private_mean is not None:
+    client_privacy.check(filled)
+  return filled
 
 
 def count_batch_pixels(
@@ -140,38 +135,3 @@ def _check_model(
     )
   with settings.blame('model', name):
     experiment.model.model.check_takes(task)
-
-
-def _check_privacy(
-  experiment: experiment_settings.ExperimentSettings,
-) -> None:
-  private_mean = experiment.private_mean
-  if private_mean is None:
-    return
-  if experiment.selection.stop_after is not None:
-    raise settings.SettingError(
-      'stop_after',
-      experiment.selection.stop_after,
-      'with aggregator=differential_privacy the key of a run is removed after'
-      ' total_rounds; leave stop_after out',
-    )
-  method = experiment.system.client_method
-  reason = None
-  if private_mean.noise_multiplier is None:
-    reason = 'needs noise_multiplier, 1 say'
-  elif experiment.system.labels.at_some_clients or (
-    method is not None and method.weighs_clients
-  ):
-    reason = (
-      f'gives clients of {experiment.system_name} the same weight, but they'
-      ' differ; choose another'
-    )
-  elif settings.as_dict(experiment.system).get('keep_client_momentum'):
-    reason = (
-      'epsilon is not computed for clients whose momentum depends on earlier'
-      ' rounds; leave keep_client_momentum out'
-    )
-  elif method is not None and method.keeps_memory:
-    reason = 'epsilon is not computed for clients with a memory; choose another'
-  if reason is not None:
-    raise settings.SettingError('aggregator', 'differential_privacy', reason)

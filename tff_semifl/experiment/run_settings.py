@@ -6,17 +6,14 @@
 These settings may change when a run is resumed.
 """
 
-from collections.abc import Mapping, Sequence
 import dataclasses
 import pathlib
 from typing import Any
 
-import tensorflow_federated as tff
-
 from tff_semifl import settings
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import release_managers
 from tff_semifl.experiment import runtimes
 from tff_semifl.metrics import metric
 from tff_semifl.settings import references
@@ -86,7 +83,7 @@ class RunSettings(settings.Settings):
     """Fills in the name and the measurements, given filled-in settings."""
     settings.check_names(experiment, _OWNERS)
     for name in self.release_managers:
-      _load_manager(name)
+      release_managers.load(name)
     values = settings.as_dict(experiment.system)
     if values.get('keep_client_momentum') and self.rounds_per_evaluation > 1:
       raise settings.SettingError(
@@ -147,59 +144,3 @@ _OWNERS = settings.all_owners(RunSettings()) | settings.all_owners(
   runtimes.ChosenRuntime()
 )
 UNIMPORTANT = frozenset(_OWNERS)
-
-
-_RELEASE_MANAGERS = 'release_managers'
-
-
-def _load_manager(name: str) -> Any:
-  with settings.blame(_RELEASE_MANAGERS, name):
-    found = references.load(name)
-    if not (isinstance(found, tff.program.ReleaseManager) or callable(found)):
-      raise ValueError(
-        f'is a {type(found).__name__}; must be a tff.program.ReleaseManager, or'
-        ' a function that returns one'
-      )
-  return found
-
-
-def create_managers(
-  names: Sequence[str], path: pathlib.Path, recorded: Mapping[str, Any]
-) -> list['NamedManager']:
-  """Creates the release managers of an experiment, whose folder exists.
-
-  `recorded` has the settings by name, and `system`, the name of the system.
-  """
-  managers = []
-  for name in names:
-    manager = _load_manager(name)
-    with settings.blame(_RELEASE_MANAGERS, name, ValueError, ImportError):
-      if callable(manager):
-        manager = manager(path, recorded)
-      if not isinstance(manager, tff.program.ReleaseManager):
-        raise ValueError(
-          f'returns a {type(manager).__name__}; must return a'
-          ' tff.program.ReleaseManager'
-        )
-    managers.append(NamedManager(name, manager))
-  return managers
-
-
-class NamedManager(tff.program.ReleaseManager):
-  """Releases metrics by column; errors name the setting's value."""
-
-  def __init__(self, name: str, manager: tff.program.ReleaseManager):
-    self._name = name
-    self._manager = manager
-
-  async def release(self, value: metrics_table.RoundMetrics, key: int) -> None:
-    try:
-      await self._manager.release(metrics_table.by_column(value), key)
-    except Exception as error:
-      raise settings.SettingError(
-        _RELEASE_MANAGERS,
-        self._name,
-        f'round {key} was not released ({type(error).__name__}: {error}); with'
-        ' this mended, or without it, the same command goes on from the last'
-        ' complete round',
-      ) from error

@@ -20,7 +20,7 @@ from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import progress
-from tff_semifl.experiment import run_settings
+from tff_semifl.experiment import release_managers
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import site_shares
 from tff_semifl.experiment import training
@@ -155,14 +155,11 @@ def _train(
     _own_event_loop() as loop,
   ):
     observer = Observer(experiment, folder, write, None if quiet else display)
-    managers = run_settings.create_managers(
-      experiment.run.release_managers,
-      folder.path,
-      {
-        'system': experiment.settings.system_name,
-        **experiment_folder.recorded_settings(experiment),
-      },
-    )
+    managers, chosen = [], experiment.run.release_managers
+    if chosen:
+      recorded = experiment_folder.recorded_settings(experiment)
+      recorded['system'] = experiment.settings.system_name
+      managers = release_managers.create(chosen, folder.path, recorded)
     if experiment.run.tensorboard:
       managers.append(progress.TensorBoardLog(folder.path / 'logdir'))
     final = loop.run_until_complete(

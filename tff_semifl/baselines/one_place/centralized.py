@@ -3,15 +3,24 @@
 
 """Supervised training in one place; each round is an epoch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
+from tff_semifl.core import alternating_round
+from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
+from tff_semifl.core import server_work
 from tff_semifl.core import training_loop
+from tff_semifl.models import functional
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -42,7 +51,7 @@ class LabelsAlone(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    return round_parts.build_process_without_clients(
+    return build_process_without_clients(
       ingredients,
       round_parts.build_server_work(
         ingredients, self.optimizer.build(), self._training
@@ -80,3 +89,43 @@ class AllLabels(LabelsAlone):
   """Supervised training on all images with true labels, an upper bound."""
 
   labels = system.Labels.ALL_AT_SERVER
+
+
+def build_process_without_clients(
+  ingredients: system.Ingredients,
+  trained: server_work.ServerWork,
+  *,
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
+) -> federated_process.FederatedProcess:
+  """Builds a process in which only the server trains."""
+  nothing = client_work.build_client_work(
+    ingredients.classifier,
+    _do_nothing,
+    optimizer=tff.learning.optimizers.build_sgdm(1.0),
+    max_update_norm_ratio=1.0,
+  )
+  return composition.build(
+    round_parts.build_round_parts(
+      ingredients, nothing, trained, learning_rate_fn=learning_rate_fn
+    ),
+    alternating_round.semifl_round,
+  )
+
+
+def _do_nothing(
+  weights: functional.ModelWeights,
+  context: federated_process.RoundContext,
+  data: Mapping[str, tf.Tensor],
+  optimizer_state: Any,
+) -> client_work.LocalTraining:
+  """Returns the received weights, with an update of weight 0."""
+  del context, data
+  zero = tf.constant(0.0)
+  return client_work.LocalTraining(
+    training_loop.TrainingResult(
+      tuple(weights.trainable),
+      optimizer_state,
+      training_loop.TrainingSums(zero, zero, zero, zero),
+    ),
+    weight=zero,
+  )

@@ -19,8 +19,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
+from tff_semifl.baselines.one_place import centralized
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import federated_process
 from tff_semifl.core import method as method_lib
@@ -144,7 +144,7 @@ class Pooled(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    return round_parts.build_process_without_clients(
+    return centralized.build_process_without_clients(
       ingredients,
       self.build_server_work(ingredients),
       learning_rate_fn=lambda round_num: self._learning_rate(
