@@ -136,6 +136,12 @@ class _Remembering(fix_mix.FixMix):
 
 
 @_part
+class _MemoryOfNothing(fix_mix.FixMix):
+  def init_memory(self, model):
+    return ()
+
+
+@_part
 class _MemoryOfShape(_Remembering):
   def after_round(self, client, state, weights):
     return (client.memory[0][0],)
@@ -224,6 +230,7 @@ class HookResultsTest(parameterized.TestCase):
     (_build, _LogitsOfBatch, 'label', 'probabilities'),
     (_build, _LabelsAlone, 'label', 'pair'),
     (_build, _OneHot, 'label', 'probabilities'),
+    (_build, _MemoryOfNothing, 'init_memory', 'numbers'),
     (_build, _MemoryOfShape, 'after_round', r'<float32\[3\]>'),
     (_build, _AfterRoundAlone, 'after_round', 'init_memory'),
     (_build, _UpdateOfTrainable, 'update', 'non_trainable'),

@@ -183,7 +183,7 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
       },
       'unlabeled_labels: found other names, or another order',
     ),
-    ('no_labels', {'train': None, 'clients': [_POOL]}, 'train: found a None'),
+    ('no_labels', {'train': None, 'clients': [_POOL]}, 'train: found None'),
     (
       'clients_without_images',
       {'clients': {'ann': _POOL[:0], 'bob': _POOL[:0]}},

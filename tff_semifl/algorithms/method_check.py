@@ -20,12 +20,28 @@ from tff_semifl.core import method as method_lib
 from tff_semifl.core import rows as rows_lib
 from tff_semifl.core import training_loop
 from tff_semifl.data import sources
+from tff_semifl.models import functional
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
 
 _NUM_IMAGES, _NUM_ROWS = 3, 5
 _LABEL_TOLERANCE = 1e-2
 _LOSS_TOLERANCE = 1e-3
+
+
+def check_memory(
+  method: method_lib.Method, model: functional.ImageClassifier
+) -> None:
+  """Raises a TypeError if a client's memory has no numbers, or other values."""
+  memory = method.init_memory(model)
+  arrays = tf.nest.flatten(memory)
+  if method.keeps_memory and (
+    not arrays
+    or any(np.asarray(each).dtype.kind not in 'biufc' for each in arrays)
+  ):
+    raise method_lib.wrong_result(
+      method.init_memory, 'numbers, in any structure', memory
+    )
 
 
 def check_labels(

@@ -62,6 +62,8 @@ def load_function(reference: str) -> FunctionModel:
 def _call(
   function: CreateModel, task: image_task.ImageTask, seed: int
 ) -> tf.keras.Model:
+  if isinstance(function, tf.keras.Model):
+    raise ValueError('is a Keras model; give a function that creates it')
   if not isinstance(function, type):
     references.check_callable(function, 'task', 'seed')
   model = function(task, seed)

@@ -246,7 +246,8 @@ def create(
     raise settings.SettingError(
       'task',
       settings.name_of(chosen_task, 'task'),
-      'not all of its clients have labels; semifl_labeled_clients needs some',
+      'has clients of its own; labeled_clients_alone and semifl_labeled_clients'
+      ' train on their labels',
     )
   has_statistics = system.chooses_statistics
   experiment = ExperimentSettings(

@@ -65,8 +65,8 @@ def own_data(
       of -1 or '' is unknown.
     num_labeled: A multiple of the number of classes.
     class_names: A name for each class, in the order of the labels, each with an
-      image in `train`. By default the labels that occur in `train`, strings
-      in sorted order.
+      image in `train` unless clients have labels. By default the labels that
+      occur in `train`, or in `test` without `train`, strings in sorted order.
     flip: Whether mirrored images have the same class; False for handwriting.
 
   Returns:
@@ -93,7 +93,12 @@ def own_data(
     )
   clients, training_labels = _take_labels(clients)
   labeled = 'train'
-  if train is None and training_labels:
+  if train is None:
+    if not training_labels:
+      raise ValueError(
+        'train: found None; give (images, labels), here or for some clients as'
+        ' tuples'
+      )
     train, labeled = test, 'test'
   train_images, train_labels = _read_labeled(labeled, train)
   test_images, test_labels = _read_labeled('test', test)

@@ -130,7 +130,7 @@ class OutsidePartition(Partition):
     if len(shares) != num_clients or num_shared < len(labels):
       raise ValueError(
         f'{self.reference} gave {num_shared} of {len(labels)} images to'
-        f' {len(shares)} of {num_clients} clients'
+        f' {len(shares)} of {num_clients} clients; give all to all'
       )
     return [np.asarray(share, np.int64) for share in shares]
 

@@ -211,7 +211,7 @@ def _load_outside(reference: str) -> Metric:
   """Loads a user's metric from `package.module:NAME`."""
   found = references.load(reference)
   name = references.name_within(reference)
-  if is_own(name) or name == 'loss':
+  if is_own(name) or name in ('loss', 'best_accuracy'):
     raise ValueError(f'has the name of another metric, {name}')
   references.check_callable(found, 'labels', 'logits')
   return Metric(
