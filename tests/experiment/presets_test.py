@@ -21,7 +21,7 @@ from tff_semifl.experiment import presets
 _DIGITS = '/digits_'
 _DIGEST = '1fb566c98032081b869f128d32fe0bf5e0beb6b14909b03fec02708636f4cdf8'
 _DIGEST_OF_SETTINGS = (
-  '58cf26d894fbe04d6fd53cd81cf068aa7f1f4db384c45530c09cf5d9586d4f76'
+  '721877be0c0212ff7856256c85d69ced272c4404e12fcf3543d8f9eef038f269'
 )
 _IN_ONE_PLACE = (
   'pi_model',

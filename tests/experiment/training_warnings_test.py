@@ -163,14 +163,15 @@ class BeforeTrainingTest(absltest.TestCase):
     self.assertIn('at the server: 0, at clients: 718\n', repr(experiment))
 
   def test_nothing_that_trains(self):
-    with self.assertRaisesRegex(
-      settings.SettingError, '^clients_per_round=0: the server has no labels'
+    for system, changes in (
+      ('fixmatch_labeled_clients', {'labeled_client_share': 0.5}),
+      # The server's labels only test the network.
+      ('client_prior_network', {}),
     ):
-      self._create(
-        system='fixmatch_labeled_clients',
-        clients_per_round=0,
-        labeled_client_share=0.5,
-      )
+      with self.assertRaisesRegex(
+        settings.SettingError, '^clients_per_round=0: nothing would be trained'
+      ):
+        self._create(system=system, clients_per_round=0, **changes)
 
   def test_server_that_never_trains(self):
     (problem,) = self._find(server_epochs=0)

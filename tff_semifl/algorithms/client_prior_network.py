@@ -156,6 +156,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   )
   uses_strong_views = False
   labels_by_features = True
+  server_trains_alone = False
 
   rounds: PhaseSchedule = PhaseSchedule(total_rounds=3000, learning_rate=0.05)
   client: training_settings.ClientBatches = training_settings.ClientBatches(

@@ -30,6 +30,7 @@ class FromSums(system.System):
 
   uses_strong_views = False
   rounds_may_be_added = True
+  server_trains_alone = False
   # The sums are over the images themselves.
   usual = types.MappingProxyType({'weak_augmentation': 'none'})
 

@@ -256,6 +256,11 @@ class System(settings.Settings, abc.ABC):
     )
 
   @property
+  def server_trains_alone(self) -> bool:
+    """Whether a round without clients trains the model."""
+    return self.server_has_labels
+
+  @property
   def server_has_labels(self) -> bool:
     """Whether the server has labeled images to train on."""
     return self.labels not in (Labels.AT_CLIENTS, Labels.AT_SOME_CLIENTS)

@@ -11,12 +11,16 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.core import compiled_steps
 from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
+
+# In a loop that XLA compiles, a buffer collects the labels.
+GivenLabels = pseudo_labels.GivenLabels | compiled_steps.LabelBuffer
 
 
 class Ratio(NamedTuple):
@@ -47,7 +51,7 @@ class LocalTraining(NamedTuple):
   measurements: Mapping[str, Ratio | tf.Tensor] = collections.OrderedDict()
   report: Any = ()
   memory: Any = ()
-  given_labels: pseudo_labels.GivenLabels | Any = None
+  given_labels: GivenLabels | None = None
 
   def without_true_labels(self) -> 'LocalTraining':
     """Counts only `given_labels`, which leave out true labels.
@@ -71,7 +75,7 @@ def has_images(num_images: tf.Tensor) -> tf.Tensor:
 def labeled_in_steps(
   training: training_loop.TrainingResult,
   num_images: tf.Tensor,
-  given_labels: pseudo_labels.GivenLabels | Any,
+  given_labels: GivenLabels,
 ) -> LocalTraining:
   """The `LocalTraining` of a client that labels during training.
 

@@ -28,7 +28,7 @@ GivenLabels, _PADDING = pseudo_labels.GivenLabels, pseudo_labels.PADDING
 
 
 class NotCompiledError(ValueError):
-  """XLA cannot compile an operation."""
+  """XLA cannot compile an augmentation."""
 
 
 def run_compiled(loop: Callable[[rows.Rows], Any], examples: Any) -> Any:
@@ -101,7 +101,7 @@ def _apply_to_all(
   operations: Sequence[rand_augment.Operation],
   seeds: Sequence[tf.Tensor],
 ) -> tf.Tensor:
-  """Like `_apply_in_groups`, but applies all operations to all images."""
+  """Applies all operations to all images; see `rand_augment.APPLY`."""
   refused = [each.name for each in operations if not each.can_be_compiled]
   if refused:
     raise NotCompiledError(

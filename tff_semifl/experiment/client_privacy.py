@@ -65,7 +65,7 @@ def compute_epsilon(
 
 
 def check(experiment: experiment_settings.ExperimentSettings) -> None:
-  """Raises a SettingError if filled-in settings do not allow privacy."""
+  """Raises a SettingError if the settings do not allow privacy."""
   if experiment.selection.stop_after is not None:
     raise settings.SettingError(
       'stop_after',
@@ -93,8 +93,10 @@ def check(experiment: experiment_settings.ExperimentSettings) -> None:
     reason = 'epsilon is not computed for clients with a memory; choose another'
   if reason is not None:
     raise settings.SettingError('aggregator', 'differential_privacy', reason)
-  statistics = experiment.statistics
-  kind = statistics and statistics.batch_norm_statistics
+
+
+def check_statistics(kind: str | None) -> None:
+  """Raises a SettingError if `batch_norm_statistics` tells of clients."""
   if kind in ('federated', 'pooled'):
     raise settings.SettingError(
       'batch_norm_statistics',

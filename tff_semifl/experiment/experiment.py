@@ -221,11 +221,14 @@ def _check_data(
       'has no client with labels to train on; own_data takes a client as'
       ' (images, labels), and image_folder clients/<client>/<class>'
     )
-  elif not system.server_has_labels:
-    if not (system.all_clients_take_part or system.clients_per_round):
-      name, value = 'clients_per_round', 0
-      reason = 'the server has no labels, so that nothing would be trained'
-  elif not len(data.labeled.labels):
+  elif not (
+    system.server_trains_alone
+    or system.all_clients_take_part
+    or system.clients_per_round
+  ):
+    name, value = 'clients_per_round', 0
+    reason = 'nothing would be trained; this system needs clients in each round'
+  elif system.server_has_labels and not len(data.labeled.labels):
     reason = f'has no labels at the server; {settings.system_name} needs some'
   if reason is not None:
     raise settings_lib.SettingError(name, value, reason)

@@ -36,6 +36,8 @@ def fill_in(
   itself has to be inspected.
   """
   _check_model(experiment, task)
+  if experiment.private_mean is not None:
+    client_privacy.check(experiment)
   if experiment.selection != model_selection.ModelSelection():
     experiment.selection.check(
       validates=experiment.validates,
@@ -62,7 +64,9 @@ def fill_in(
   statistics = experiment.statistics
   if statistics is not None:
     statistics = statistics.fill_in(system, are_there=are_there)
-  filled = dataclasses.replace(
+    if experiment.private_mean is not None:
+      client_privacy.check_statistics(statistics.batch_norm_statistics)
+  return dataclasses.replace(
     experiment,
     data=data,
     system=system,
@@ -72,9 +76,6 @@ def fill_in(
     ),
     statistics=statistics,
   )
-  if filled.private_mean is not None:
-    client_privacy.check(filled)
-  return filled
 
 
 def count_batch_pixels(

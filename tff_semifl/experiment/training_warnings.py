@@ -138,7 +138,13 @@ class TrainingWarnings:
     self._threshold = settings.as_dict(experiment.settings.system).get(
       'confidence_threshold'
     )
-    self._has_server = experiment.settings.system.server_has_labels
+    system = experiment.settings.system
+    self._has_server = system.server_trains_alone
+    self._alone = '--clients_per_round=0'
+    if not system.server_trains_alone:
+      self._alone = (
+        'labels_alone' if system.server_has_labels else _CLIENTS_ALONE
+      )
     self._num_unlabeled = 0
     self._num_wrong = 0
     self._problems_named = set()
@@ -184,7 +190,7 @@ class TrainingWarnings:
         f' more are wrong{estimated}{self._describe_state(metrics)}. What'
         ' helps: a higher threshold, more labels, or a method for clients that'
         ' differ, such as client_prior_semifl; compare with labels alone,'
-        f' {"--clients_per_round=0" if self._has_server else _CLIENTS_ALONE}',
+        f' {self._alone}',
       )
 
   def _share_of_wrong(self, metrics: metrics_table.RoundMetrics) -> float:
