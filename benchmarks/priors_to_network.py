@@ -6,7 +6,7 @@ r"""Accuracies of the steps from `client_priors` to `client_prior_network`.
   python -m benchmarks.priors_to_network --data_dir=tensorflow_datasets \
     --seeds=0,1,2,3,4 --table_file=results/network.csv
   python -m benchmarks.priors_to_network --task=digits --labels=20 \
-    --num_clients=10 --clients_per_round=5 --total_rounds=400 \
+    --num_clients=10 --clients_per_round=5 --total_rounds=1000 \
     --model=wide_resnet --partition=classes --table_file=results/network.csv
   python -m benchmarks.priors_to_network --task=cifar10 --model=wide_resnet \
     --label_features=frozen:efficientnet_lite0 --table_file=results/network.csv
