@@ -170,9 +170,7 @@ class SparseLayersTest(tf.test.TestCase):
 
 class FedMatchResNetTest(tf.test.TestCase):
   def test_published_parameter_counts(self):
-    # In a graph, no initial weights are drawn.
-    with tf.Graph().as_default():
-      model = _create_resnet(32)
+    model = _create_resnet(32)
     self.assertEqual(residual_reference.count(model.weights), 2 * 6_568_640)
     # Three halvings, after which 4x4 pixels are pooled.
     (pooling,) = residual_reference.in_order_of_creation(
