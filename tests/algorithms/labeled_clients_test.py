@@ -13,7 +13,11 @@ from tests import batch_label_reference
 from tests import fix_mix_reference
 from tests import linear_reference
 from tests import simulation_test_case
+from tests import small_systems
 from tests.core import linear_problem
+from tff_semifl import settings
+from tff_semifl.algorithms import averaging
+from tff_semifl.algorithms import flfl
 from tff_semifl.data import pipelines
 
 _COHORTS = ([], [2, 0, 1], [1, 2])
@@ -94,6 +98,16 @@ class LabeledClientsTest(simulation_test_case.SimulationTestCase):
           sum(each.num_confident for each in rounds) / num_unlabeled,
           rtol=1e-6,
         )
+
+  def test_clients_with_labels_have_a_weight_by_learning_status(self):
+    problem = linear_problem.LinearProblem()
+    system = averaging.LabeledClients(client=flfl.FLFL.client)
+    process = settings.change_present(system, linear_problem.SETTINGS).build(
+      small_systems.create_ingredients(seed=linear_problem.SEED)
+    )
+    state = process.initialize()._replace(round_num=1)
+    output = process.next(state, [], problem.labeled_client_data([1]))
+    self.assertEqual(output.metrics['client']['num_participating'], 1)
 
   def test_labels_alone(self):
     problem = linear_problem.LinearProblem()

@@ -160,6 +160,42 @@ class _UpdateOfTrainable(_Guided):
 
 
 @_part
+class _ReportOfImages(_Guided):
+  def report(self, client, state):
+    return client.labels.confidences
+
+
+@_part
+class _ReportOfNothing(_Guided):
+  def report(self, client, state):
+    pass
+
+
+@_part
+class _GuidanceInitNothing(fix_mix.FixMix):
+  def init_guidance(self, model):
+    pass
+
+
+@_part
+class _TellsNothing(_Guided):
+  def tell(self, kept, server):
+    pass
+
+
+@_part
+class _StateOfNothing(fix_mix.FixMix):
+  def init_state(self, client):
+    pass
+
+
+@_part
+class _SelectsNothing(fix_mix.FixMix):
+  def label(self, client, state):
+    return super().label(client, state)[0], None
+
+
+@_part
 class _WithoutLoss(method.Method):
   pass
 
@@ -234,6 +270,12 @@ class HookResultsTest(parameterized.TestCase):
     (_build, _MemoryOfShape, 'after_round', r'<float32\[3\]>'),
     (_build, _AfterRoundAlone, 'after_round', 'init_memory'),
     (_build, _UpdateOfTrainable, 'update', 'non_trainable'),
+    (_build, _ReportOfImages, 'report', 'same for all clients'),
+    (_build, _ReportOfNothing, 'report', 'numbers'),
+    (_build, _GuidanceInitNothing, 'init_guidance', 'numbers'),
+    (_build, _TellsNothing, 'tell', 'numbers'),
+    (_build, _StateOfNothing, 'init_state', 'numbers'),
+    (_build, _SelectsNothing, 'label', 'bool or float32'),
     (_build, _WithoutLoss, 'loss', 'missing'),
     (_build_from_sums, _WithoutLoss, 'update', 'missing'),
     (_build_from_sums, _UpdateOfTrainable, 'loss', 'no effect'),

@@ -110,7 +110,13 @@ class ClassesTest(parameterized.TestCase):
 class IndexByClientTest(parameterized.TestCase):
   def test_some_are_unknown(self):
     shares = [np.arange(2), np.arange(2, 5), np.arange(5, 5), np.arange(5, 8)]
-    labels = {'a': ['dog', 'cat'], 'b': None, 'c': [], 'd': ['dog', '', 'cat']}
+    none = np.array([], object)
+    labels = {
+      'a': ['dog', 'cat'],
+      'b': None,
+      'c': none,
+      'd': ['dog', '', 'cat'],
+    }
     for given in (labels, list(labels.values())):
       found = own_labels.index_by_client('a', given, shares, ('cat', 'dog'))
       np.testing.assert_array_equal(found, [1, 0, -1, -1, -1, 1, -1, 0])
@@ -122,11 +128,15 @@ class IndexByClientTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ([[0]], '^l: found labels of 1 clients, but images of'),
-    ([[0], [0]], r'^l\[1\]: found 2 images and 1 labels'),
-    ([['owl'], None], r"^l\[0\]: found the label 'owl'"),
+    ([[0], [0], None], r'^l\[1\]: found 2 images and 1 labels'),
+    ([None, None, [0]], r'^l\[2\]: found 0 images and 1 labels'),
+    ([['owl'], None, None], r"^l\[0\]: found the label 'owl'"),
   )
   def test_refuses(self, labels, message):
     with self.assertRaisesRegex(ValueError, message):
       own_labels.index_by_client(
-        'l', labels, [np.arange(1), np.arange(1, 3)], ('cat', 'dog')
+        'l',
+        labels,
+        [np.arange(1), np.arange(1, 3), np.arange(3, 3)],
+        ('cat', 'dog'),
       )

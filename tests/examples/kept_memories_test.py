@@ -24,6 +24,8 @@ from tests.core import small_updates
 from tests.experiment import linear_program
 from tests.experiment import training_test_case
 from tff_semifl import settings
+from tff_semifl.algorithms import averaging
+from tff_semifl.algorithms import fix_mix
 from tff_semifl.experiment import runtimes
 
 # Client 2 takes part in both rounds with clients.
@@ -74,7 +76,34 @@ class _SGD(linear_reference.NumpySGD):
     super().move([g + c + self._alpha * (w - x) for g, c, w, x in arrays])
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Counting(fix_mix.FixMix):
+  """Keeps numbers by name, in another order after a round."""
+
+  def init_memory(self, model):
+    return {'rounds': 0.0, 'images': 0.0}
+
+  def after_round(self, client, state, weights):
+    number = tf.cast(tf.shape(client.images)[0], tf.float32)
+    return {
+      'images': client.memory['images'] + number,
+      'rounds': client.memory['rounds'] + 1,
+    }
+
+
 class MemoryTest(simulation_test_case.SimulationTestCase):
+  def test_names_may_have_any_order(self):
+    problem = linear_problem.LinearProblem()
+    process = _build(averaging.Alternating(client=_Counting()))
+    state, memory = process.initialize(), process.initialize_memory()
+    for _ in range(2):
+      state = state._replace(round_num=1)
+      output = process.next(
+        state, problem.server_data, problem.client_data([2]), [memory]
+      )
+      state, (memory,) = output.state, output.memories
+    self.assertEqual(dict(memory), {'rounds': 2, 'images': 12})
+
   def _train(self, train, weights, *arguments, **terms):
     """Returns a client's trained weights, and the number of its steps."""
     created = []

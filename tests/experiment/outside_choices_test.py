@@ -44,6 +44,30 @@ def _none(labels, num_classes, num_clients, seed):
   del labels, num_classes, num_clients, seed
 
 
+def _masks(labels, num_classes, num_clients, seed):
+  del num_classes, seed
+  return [np.arange(len(labels)) % num_clients == k for k in range(num_clients)]
+
+
+def _floats(labels, num_classes, num_clients, seed):
+  del num_classes, seed
+  return np.array_split(np.linspace(0, 1, len(labels)), num_clients)
+
+
+def _nothing(images, seed):
+  del images, seed
+
+
+def _top(images, seed):
+  del seed
+  return images[:, :1]
+
+
+def _in_numpy(images, seed):
+  del seed
+  return np.array(images)[:, ::-1]
+
+
 def _invert(images, seed):
   del seed
   return 255 - images
@@ -139,6 +163,22 @@ class OutsideChoicesTest(parameterized.TestCase):
       settings.SettingError, f'^partition={partition.__name__}: '
     ):
       self._split(partition)
+
+  @parameterized.parameters(_masks, _floats)
+  def test_indices_are_integers(self, partition):
+    with self.assertRaisesRegex(
+      settings.SettingError, f':{partition.__name__} gave client 0 .*integers'
+    ):
+      self._split(partition)
+
+  @parameterized.parameters(_nothing, _top, _in_numpy)
+  def test_what_augments_no_images_is_refused(self, augment):
+    data = small_experiment.create(strong_augmentation=augment).data
+    with self.assertRaisesRegex(
+      settings.SettingError,
+      rf'^strong_augmentation=.*:{augment.__name__}: .*\(None, 8, 8, 1\)',
+    ):
+      data.create_task()
 
   @parameterized.parameters('outside:invert', _invert)
   def test_strong_augmentation(self, strong_augmentation):

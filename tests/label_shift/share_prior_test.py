@@ -81,10 +81,13 @@ class SharePriorTest(absltest.TestCase):
         share_prior.find_share_prior([], shares)
 
   def test_is_read_as_it_was_written(self):
-    for prior in (_prior(entropies=(0.7, 3.5)), _prior(strength=math.inf)):
+    entropies = tuple(np.linspace(0, 0.9, 101))
+    for prior in (_prior(entropies=entropies), _prior(strength=math.inf)):
       self.assertEqual(share_prior.from_json(prior.to_json()), prior)
     with self.assertRaisesRegex(ValueError, 'no prior'):
       share_prior.from_json('{}')
+    with self.assertRaisesRegex(ValueError, 'entropies'):
+      share_prior.from_json(_prior(entropies=(0.7, 3.5)).to_json())
 
 
 class AdaptationTest(absltest.TestCase):

@@ -141,8 +141,11 @@ class LearningStatus(client_parts.Weighting):
   """Gives clients with less confident pseudo-labels more weight."""
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
-    """The weight of a client: 1 minus mean confidence; 0 without images."""
-    return _mean_over_images(1.0 - client.labels.confidences)
+    """1 minus mean confidence, 0 for a true label; 0 without images."""
+    doubts = 1.0 - client.labels.confidences
+    if client.true_labels is not None:
+      doubts = tf.where(client.true_labels >= 0, 1.0, doubts)
+    return _mean_over_images(doubts)
 
 
 FLFL = averaging.Alternating(

@@ -29,19 +29,23 @@ _LABEL_TOLERANCE = 1e-2
 _LOSS_TOLERANCE = 1e-3
 
 
-def check_memory(
+def check_kept(
   method: method_lib.Method, model: functional.ImageClassifier
 ) -> None:
-  """Raises a TypeError if a client's memory has no numbers, or other values."""
-  memory = method.init_memory(model)
-  arrays = tf.nest.flatten(memory)
-  if method.keeps_memory and (
-    not arrays
-    or any(np.asarray(each).dtype.kind not in 'biufc' for each in arrays)
-  ):
-    raise method_lib.wrong_result(
-      method.init_memory, 'numbers, in any structure', memory
-    )
+  """Raises a TypeError if clients or server keep other values than numbers.
+
+  A client's memory must have a number.
+  """
+  hooks = [each.init_guidance for each in method.guides.values()]
+  if method.keeps_memory:
+    hooks.append(method.init_memory)
+  for hook in hooks:
+    kept = hook(model)
+    arrays = tf.nest.flatten(kept)
+    if any(np.asarray(each).dtype.kind not in 'biufc' for each in arrays) or (
+      hook == method.init_memory and not arrays
+    ):
+      raise method_lib.wrong_result(hook, method_lib.NUMBERS, kept)
 
 
 def check_labels(

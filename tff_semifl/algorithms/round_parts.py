@@ -77,7 +77,7 @@ def build_local_training(
   ):
     from tff_semifl.algorithms import method_check
 
-    method_check.check_memory(method, training.model)
+    method_check.check_kept(method, training.model)
     method_check.check_labels(method, training)
     if training.jit_compile:
       with settings.blame('jit_compile', True):

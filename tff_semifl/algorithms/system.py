@@ -136,7 +136,7 @@ class System(settings.Settings, abc.ABC):
     """Sentences on the system, its client method and its parts."""
     client = self.client_method
     parts = () if client is None else (client, *client.parts.values())
-    return ' '.join(map(method.summarize, [self, *parts]))
+    return ' '.join(map(summarize, [self, *parts]))
 
   @abc.abstractmethod
   def build(
@@ -264,3 +264,8 @@ class System(settings.Settings, abc.ABC):
   def server_has_labels(self) -> bool:
     """Whether the server has labeled images to train on."""
     return self.labels not in (Labels.AT_CLIENTS, Labels.AT_SOME_CLIENTS)
+
+
+def summarize(part: object) -> str:
+  """The first line of the docstring of a part's class."""
+  return (type(part).__doc__ or '').partition('\n')[0]

@@ -105,7 +105,7 @@ def _train(
   all_images = rows_lib.Rows(images)
   number = all_images.number
   context = labeler.context(all_images)
-  state = method.init_state(context)
+  state = method_lib.to_tensors(method.init_state, method.init_state(context))
   given = None
   if method.relabel == 'round':
     labels, images, given = labeler.label(context, all_images, state)
@@ -128,8 +128,7 @@ def _train(
   if not training.num_epochs:
     result = result._replace(trainable=())
   memory = method.after_round(context, state, trained)
-  method_lib.check_like(method.after_round, labeler.memory, memory)
-  memory = tf.nest.pack_sequence_as(labeler.memory, tf.nest.flatten(memory))
+  memory = method_lib.check_like(method.after_round, labeler.memory, memory)
   report = _report(
     method, dataclasses.replace(context, new_memory=memory), state
   )
@@ -178,7 +177,20 @@ def _report(
   reports = {method_lib.OWN: method.report(context, state)}
   for name, part in method.parts.items():
     reports[name] = part.report(context.of_part(name))
+  for name, each in reports.items():
+    reports[name] = _check_sums(method.parts.get(name, method).report, each)
   return {k: each for k, each in reports.items() if tf.nest.flatten(each)} or ()
+
+
+def _check_sums(hook: method_lib.Hook, report: Any) -> Any:
+  """Checks that a report can be summed over clients, and returns it."""
+  wanted = f'{method_lib.NUMBERS}, of shapes that are the same for all clients'
+  report = method_lib.to_tensors(hook, report, wanted)
+  for each in tf.nest.flatten(report):
+    is_number = each.dtype.is_floating or each.dtype.is_integer
+    if not is_number or not each.shape.is_fully_defined():
+      raise method_lib.wrong_result(hook, wanted, each)
+  return report
 
 
 @dataclasses.dataclass(frozen=True)
@@ -314,5 +326,4 @@ class Steps:
   def _after_step(self, state: Any, trainable: tuple[tf.Tensor, ...]) -> Any:
     hook = self.labeler.method.after_step
     after = hook(state[0], self._weights(trainable))
-    method_lib.check_like(hook, state[0], after)
-    return after, state[1]
+    return method_lib.check_like(hook, state[0], after), state[1]

@@ -142,25 +142,23 @@ class Labeler:
       )
     labels, selection = result
     if not isinstance(labels, pseudo_labels.PseudoLabels):
-      labels = tf.convert_to_tensor(labels)
+      wanted = (
+        'PseudoLabels, int32 [images], or probabilities, float32 [images,'
+        ' classes]'
+      )
+      labels = method_lib.to_tensor(hook, wanted, labels)
       is_soft = labels.dtype == tf.float32 and labels.shape.rank == 2
       is_hard = labels.dtype.is_integer and labels.shape.rank == 1
       if not is_soft and not is_hard:
-        raise method_lib.wrong_result(
-          hook,
-          'PseudoLabels, int32 [images], or probabilities, float32 [images,'
-          ' classes]',
-          labels,
-        )
+        raise method_lib.wrong_result(hook, wanted, labels)
       labels = pseudo_labels.complete(labels, context.num_classes)
-    selection = tf.convert_to_tensor(selection)
+    wanted = 'labels with bool or float32 [images]'
+    selection = method_lib.to_tensor(hook, wanted, selection)
     is_pseudo = self.find_pseudo(rows.examples)
     if (
       selection.dtype not in (tf.bool, tf.float32) or selection.shape.rank != 1
     ):
-      raise method_lib.wrong_result(
-        hook, 'labels with bool or float32 [images]', selection
-      )
+      raise method_lib.wrong_result(hook, wanted, selection)
     if is_pseudo is not True:
       labels = pseudo_labels.with_true_labels(labels, rows.examples.true_label)
       selection = tf.where(is_pseudo, selection, tf.cast(1, selection.dtype))

@@ -14,7 +14,9 @@ Hooks are plain TensorFlow, traced once.
 """
 
 from collections.abc import Callable, Mapping
+import contextlib
 import dataclasses
+import functools
 from typing import Any, ClassVar, Literal
 
 import tensorflow as tf
@@ -28,6 +30,8 @@ from tff_semifl.models import functional
 
 # The name of the method itself among its guides; parts have their own names.
 OWN = 'method'
+NUMBERS = 'numbers, in any structure'
+Hook = Callable[..., Any]  # A bound method.
 _LIBRARY = f'{__name__.partition(".")[0]}.'
 
 
@@ -114,7 +118,8 @@ def tell(
   """The context with the guides' messages to clients, by name."""
   return context._replace(
     guidance={
-      name: each.tell(kept[name], server) for name, each in guides.items()
+      name: to_tensors(each.tell, each.tell(kept[name], server))
+      for name, each in guides.items()
     }
   )
 
@@ -132,8 +137,8 @@ def update(
   sums = _sums_by_name(reports, server)
   new = {}
   for name, each in guides.items():
-    new[name] = each.guidance(kept[name], sums.get(name, ()), server)
-    check_like(each.guidance, kept[name], new[name])
+    found = each.guidance(kept[name], sums.get(name, ()), server)
+    new[name] = check_like(each.guidance, kept[name], found)
   return new
 
 
@@ -147,7 +152,7 @@ def update_weights(
   sums = _sums_by_name(reports, server)
   for name, each in guides.items():
     new = each.update(kept[name], sums.get(name, ()), server)
-    check_like(each.update, server.weights, new)
+    new = check_like(each.update, server.weights, new)
     server = dataclasses.replace(server, weights=new)
   return server.weights
 
@@ -288,30 +293,40 @@ class Method(Guiding, settings.Settings):
     return find_guides({OWN: self, **self.parts})
 
 
-def summarize(part: object) -> str:
-  """The first line of the docstring of a part's class."""
-  return (type(part).__doc__ or '').partition('\n')[0]
-
-
-def check_scalar(hook: Callable[..., Any], value: Any) -> tf.Tensor:
+def check_scalar(hook: Hook, value: Any) -> tf.Tensor:
   """Checks that the result of a hook is a float32 scalar, and returns it."""
-  if value is not None:
-    value = tf.convert_to_tensor(value)
-  if value is None or value.dtype != tf.float32 or value.shape.rank != 0:
-    example = ', such as step.mean(values)' if hook.__name__ == 'loss' else ''
-    raise wrong_result(hook, f'a float32 scalar{example}', value)
+  example = ', such as step.mean(values)' if hook.__name__ == 'loss' else ''
+  wanted = f'a float32 scalar{example}'
+  value = to_tensor(hook, wanted, value)
+  if value.dtype != tf.float32 or value.shape.rank != 0:
+    raise wrong_result(hook, wanted, value)
   return value
 
 
-def check_like(hook: Callable[..., Any], before: Any, after: Any) -> None:
-  """Checks that `after` has the names, dtypes and shapes of `before`."""
-  wanted, found = _type_of(before), None if after is None else _type_of(after)
-  if found is None or not wanted.is_assignable_from(found):
-    raise wrong_result(
-      hook,
-      f'{wanted.compact_representation()}, as before',
-      found and found.compact_representation(),
-    )
+def to_tensor(hook: Hook, wanted: str, value: Any) -> tf.Tensor:
+  """Converts a value in the result of a hook to a tensor."""
+  try:
+    return tf.convert_to_tensor(value)
+  except (TypeError, ValueError) as error:
+    raise wrong_result(hook, wanted, value) from error
+
+
+def to_tensors(hook: Hook, result: Any, wanted: str = NUMBERS) -> Any:
+  """Converts the result of a hook, any structure, to tensors."""
+  convert = functools.partial(to_tensor, hook, wanted)
+  return tf.nest.map_structure(convert, result)
+
+
+def check_like(hook: Hook, before: Any, after: Any) -> Any:
+  """Checks names, dtypes and shapes, and returns `after` in that order."""
+  wanted = _type_of(before)
+  shown = f'{wanted.compact_representation()}, as before'
+  after = to_tensors(hook, after, shown)
+  with contextlib.suppress(TypeError, ValueError):  # A list for a tuple.
+    after = tf.nest.map_structure(lambda _, new: new, before, after)
+  if not wanted.is_assignable_from(found := _type_of(after)):
+    raise wrong_result(hook, shown, found.compact_representation())
+  return tf.nest.pack_sequence_as(before, tf.nest.flatten(after))
 
 
 def _type_of(structure: Any) -> tff.Type:
@@ -322,13 +337,8 @@ def _type_of(structure: Any) -> tff.Type:
   return tff.types.to_type(tf.nest.map_structure(type_of_one, structure))
 
 
-def wrong_result(
-  hook: Callable[..., Any], wanted: str, found: Any
-) -> TypeError:
-  """A TypeError for a hook whose result is not `wanted`.
-
-  `hook` is a bound method. `found` is its result, or a description of it.
-  """
+def wrong_result(hook: Hook, wanted: str, found: Any) -> TypeError:
+  """The error for a result that is not `wanted`; `found` may describe it."""
   owner = type(getattr(hook, '__self__', hook))
   if isinstance(found, tf.Tensor):
     found = f'{found.dtype.name} {found.shape}'

@@ -57,7 +57,8 @@ def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
   if kind in 'SO' and all(isinstance(each, str | bytes) for each in labels):
     try:
       labels = np.array(
-        [each.decode() if isinstance(each, bytes) else each for each in labels]
+        [each.decode() if isinstance(each, bytes) else each for each in labels],
+        str,
       )
     except UnicodeDecodeError as error:
       raise ValueError(
@@ -156,7 +157,7 @@ def index(
   if len(unknown):
     raise ValueError(
       f'{field}: found the label {unknown[0]}; with {len(class_names)} classes,'
-      f' labels are in 0..{len(class_names) - 1}'
+      f' labels are in 0..{len(class_names) - 1}; class_names can name more'
     )
   return labels.astype(np.int32)
 
@@ -185,7 +186,7 @@ def index_by_client(
   indices = [np.empty(0, np.int32)]
   for (name, each), share in zip(named, shares, strict=True):
     found = np.full(len(share), sources.UNKNOWN_LABEL, np.int32)
-    if each is not None and len(share):
+    if each is not None:
       own = f'{field}[{name!r}]'
       each = flatten(own, each, len(share))
       is_known = each != ('' if each.dtype.kind == 'U' else -1)

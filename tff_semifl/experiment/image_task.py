@@ -4,7 +4,7 @@
 """A classification task: images or features, augmentations, and a model."""
 
 import abc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 from typing import Any, ClassVar, NamedTuple
@@ -15,6 +15,7 @@ from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.data import data_errors
 from tff_semifl.data import sources
+from tff_semifl.models import pure_functions
 from tff_semifl.randomness import random_draws
 from tff_semifl.settings import references
 
@@ -210,6 +211,26 @@ def _load_augmentation(reference: str) -> augmentation.Augmentation:
   return found
 
 
+def _check_shape(augment: Callable[..., Any], shape: Sequence[int]) -> None:
+  """Raises a ValueError unless a function augments images in a graph."""
+
+  def apply(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    return tf.ensure_shape(augment(images, seed), images.shape)
+
+  images = tf.TensorSpec([None, *shape], sources.kind_of(shape).dtype)
+  try:
+    tf.function(pure_functions.as_it_is(apply)).get_concrete_function(
+      images, tf.TensorSpec([2], tf.int32)
+    )
+  except Exception as error:
+    # AutoGraph puts a traceback before the message.
+    *_, reason = (str(error).strip() or repr(error)).splitlines()
+    raise ValueError(
+      f'must return images of shape {images.shape}, by TensorFlow; found'
+      f' {reason.strip()}'
+    ) from error
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StrongAugmentation(settings.Settings):
   """The choice of the strong augmentation."""
@@ -230,6 +251,8 @@ class StrongAugmentation(settings.Settings):
     kind = sources.kind_of(task.image_shape)
     if name not in AUGMENTATIONS:
       strong = _load_augmentation(name)
+      with settings.blame('strong_augmentation', name):
+        _check_shape(strong, task.image_shape)
     elif kind is sources.IMAGES:
       strong = build_augmentation(name)
     else:

@@ -126,13 +126,20 @@ class OutsidePartition(Partition):
       raise ValueError(
         f'returned a {type(shares).__name__}, not the indices of each client'
       )
-    num_shared = sum(map(len, shares))
+    arrays = [*map(np.asarray, shares)]
+    for client, array in enumerate(arrays):
+      if array.ndim != 1 or (len(array) and array.dtype.kind not in 'iu'):
+        raise ValueError(
+          f'{self.reference} gave client {client} {array.dtype} {array.shape};'
+          ' give the positions of its images, integers [images]'
+        )
+    num_shared = sum(map(len, arrays))
     if len(shares) != num_clients or num_shared < len(labels):
       raise ValueError(
         f'{self.reference} gave {num_shared} of {len(labels)} images to'
         f' {len(shares)} of {num_clients} clients; give all to all'
       )
-    return [np.asarray(share, np.int64) for share in shares]
+    return [array.astype(np.int64) for array in arrays]
 
 
 def _load_outside(reference: str) -> Partition:

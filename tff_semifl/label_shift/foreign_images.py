@@ -16,7 +16,7 @@ from scipy import special
 import tensorflow as tf
 
 _BINS = 512
-_QUANTILES = np.linspace(0, 1, 101)
+QUANTILES = np.linspace(0, 1, 101)
 
 
 def count(logits: tf.Tensor) -> tf.Tensor:
@@ -36,7 +36,7 @@ def find_quantiles(counts: np.ndarray) -> tuple[float, ...]:
   """The entropies below which 0%, 1%, and so on to 100% of the images are."""
   below = np.append(0, np.cumsum(counts, dtype=np.float64))
   edges = np.linspace(0, 1, _BINS + 1)
-  return tuple(np.interp(_QUANTILES, below / below[-1], edges).tolist())
+  return tuple(np.interp(QUANTILES, below / below[-1], edges).tolist())
 
 
 def compare(
@@ -54,4 +54,4 @@ def compare(
   """
   entropy = special.entr(probabilities.astype(np.float64)).sum(axis=1)
   relative = entropy / math.log(probabilities.shape[1])
-  return np.interp(relative, quantiles, _QUANTILES)
+  return np.interp(relative, quantiles, QUANTILES)

@@ -31,6 +31,7 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.label_shift import class_shares
+from tff_semifl.label_shift import foreign_images
 from tff_semifl.label_shift import input_shift
 
 NAME = 'class_share_prior.json'
@@ -100,6 +101,8 @@ def from_json(text: str | bytes) -> SharePrior:
     shares = tuple(map(float, values.pop('mean_shares')))
     inputs = values.pop('inputs')
     entropies = tuple(map(float, values.pop('entropies', ())))
+    if len(entropies) not in (0, number := len(foreign_images.QUANTILES)):
+      raise ValueError(f'entropies: found {len(entropies)}, not {number}')
     if inputs is not None:
       inputs = input_shift.InputMoments(
         **{name: tuple(map(float, each)) for name, each in inputs.items()}

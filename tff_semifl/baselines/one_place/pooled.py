@@ -255,7 +255,7 @@ class Pooled(system.System):
 
   @property
   def summary(self) -> str:
-    return f'{super().summary} {method_lib.summarize(self.method)}'
+    return f'{super().summary} {system.summarize(self.method)}'
 
   @property
   def uses_strong_views(self) -> bool:
