@@ -57,8 +57,7 @@ class ChooseImages(settings.Settings):
     output_file='results/chosen_images.csv'
   )
   copy_to: str | None = settings.setting(
-    None,
-    'Folder for copies of the chosen images, in its folder to_sort.',
+    None, 'Folder for copies of the chosen images, in its folder to_sort.'
   )
 
 

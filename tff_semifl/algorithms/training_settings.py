@@ -115,9 +115,7 @@ class Nesterov(settings.Settings):
 
   def build(self) -> tff.learning.optimizers.Optimizer:
     return optimizers.build_nesterov_sgd(
-      momentum=self.momentum,
-      weight_decay=self.weight_decay,
-      clip_norm=None,
+      momentum=self.momentum, weight_decay=self.weight_decay, clip_norm=None
     )
 
 
@@ -270,9 +268,7 @@ class ServerTraining(ServerEpochs, PretrainedBatches):
   class_balance: ClassBalance = ClassBalance()
 
   server_optimizer: str | None = settings.setting(
-    None,
-    'Optimizer of the server; by default --client_optimizer.',
-    OPTIMIZERS,
+    None, 'Optimizer of the server; by default --client_optimizer.', OPTIMIZERS
   )
   server_learning_rate: float | None = settings.setting(
     None,
@@ -312,9 +308,7 @@ class Confidence(settings.Settings):
   """The confidence threshold of pseudo-labels."""
 
   confidence_threshold: float = settings.setting(
-    0.95,
-    'Least probability of a pseudo-label for training.',
-    settings.SHARE,
+    0.95, 'Least probability of a pseudo-label for training.', settings.SHARE
   )
 
 

@@ -53,11 +53,7 @@ def write_accuracies(
     )
   measured = [
     client_accuracy.count(
-      pool.true_labels,
-      each,
-      shares,
-      sources.UNKNOWN_LABEL,
-      data.client_names,
+      pool.true_labels, each, shares, sources.UNKNOWN_LABEL, data.client_names
     )
     for each in predicted
   ]

@@ -189,10 +189,7 @@ class ModelSelection(settings.Settings):
     raise settings.SettingError('keep_best', self.keep_best, reason)
 
   def create_measurement(
-    self,
-    metrics: Sequence[str],
-    class_names: Sequence[str],
-    labels: np.ndarray,
+    self, metrics: Sequence[str], class_names: Sequence[str], labels: np.ndarray
   ) -> Measurement:
     """Creates the measurement of the metrics in `metrics` and `keep_best`."""
     found = Measurement(metrics, class_names, labels)

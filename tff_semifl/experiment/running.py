@@ -218,10 +218,7 @@ class Observer:
         self._write(note)
       if first_round:
         self._show(f'resumed after round {first_round - 1}')
-      for line in (
-        *folder.changes,
-        *training_warnings.find_facts(experiment),
-      ):
+      for line in (*folder.changes, *training_warnings.find_facts(experiment)):
         self._show(line)
       self._show(f'compiling and running round {first_round}', first_round)
 

@@ -99,9 +99,7 @@ class FedMatch(system.System):
     settings.AT_LEAST_1,
   )
   rounds_per_help: int = settings.setting(
-    10,
-    'Rounds from one choice of helpers to the next.',
-    settings.AT_LEAST_1,
+    10, 'Rounds from one choice of helpers to the next.', settings.AT_LEAST_1
   )
   client_loss_weights: ClientLossWeights = ClientLossWeights()
   averaging: _Averaging = _Averaging()

@@ -53,8 +53,7 @@ class FedSGD(gradient_steps.GradientSteps):
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
     """Labels the weakly augmented images of a batch, as FixMatch does."""
     weak = ingredients.weak_augmentation(
-      tf.gather(data['image'], batch),
-      node.seed(random_seeds.Purpose.WEAK_VIEW),
+      tf.gather(data['image'], batch), node.seed(random_seeds.Purpose.WEAK_VIEW)
     )
     return pseudo_labels.from_logits(
       ingredients.classifier.batch_logits(weights, weak)

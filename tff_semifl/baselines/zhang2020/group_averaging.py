@@ -82,8 +82,7 @@ def group_round(
   def receive(group_weights, weights, memory):
     group = memory.slot // group_size
     return functional.ModelWeights(
-      tuple(stacked[group] for stacked in group_weights),
-      weights.non_trainable,
+      tuple(stacked[group] for stacked in group_weights), weights.non_trainable
     )
 
   def hand_in(update, update_weight, memory):
