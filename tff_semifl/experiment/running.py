@@ -58,10 +58,7 @@ def run(
 
   A complete experiment whose model was exported is left unchanged.
 
-  Args:
-    experiment: The experiment.
-    folder: The folder of the results.
-    quiet: Whether to hide progress on standard error.
+  `quiet` hides progress on standard error.
 
   Returns:
     The state after the last round. With the setting `keep_best`, the exported

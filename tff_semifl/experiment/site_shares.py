@@ -192,8 +192,7 @@ def find_and_write(
       # The file may come from a run with fewer rounds.
       path.unlink(missing_ok=True)
       return None
-    with durable_files.replacing(path) as file:
-      file.write(prior.to_json().encode())
+  durable_files.write_text(path, prior.to_json())
   return prior
 
 

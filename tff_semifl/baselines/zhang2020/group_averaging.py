@@ -230,9 +230,7 @@ def _train_replicas(
       weak_augmentation,
       weights,
       data,
-      optimizer.set_hparams(
-        state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
-      ),
+      optimizers.with_rate(optimizer, state, context.learning_rate),
       federated_process.Node(context, -1 - replica),
     )
 
