@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks import client_priors_inputs
 from benchmarks import client_priors_runs
 import tff_semifl as sfl
-from tff_semifl.data import image_choice
+from tff_semifl.data import assisted_labeling
 
 _DATA = flags.DEFINE_string('data', 'digits', 'digits, or a file .npz.')
 _PARTITIONS = flags.DEFINE_list('partitions', ['iid', 'classes2'], 'Which.')
@@ -37,7 +37,7 @@ def measure(
   rows = rng.permutation(len(x))[:_POOL]
   labeled = rng.choice(len(rows), _LABELS, replace=False)
   if chooses:
-    found = image_choice.choose_images(x[rows], _LABELS, seed=seed)
+    found = assisted_labeling.choose_images(x[rows], _LABELS, seed=seed)
     labeled = found.indices
   others = np.delete(rows, labeled)
   made = client_priors_inputs.Input(

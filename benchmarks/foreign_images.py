@@ -33,7 +33,7 @@ import tensorflow as tf
 from benchmarks import client_priors_inputs
 from benchmarks import client_priors_runs
 import tff_semifl as sfl
-from tff_semifl.label_shift import foreign_images
+from tff_semifl.label_shift import input_shift
 
 _DATA = flags.DEFINE_string('data', 'digits', 'digits, or a file .npz.')
 _FOREIGN = flags.DEFINE_string('foreign', None, 'digits, or a file .npz.')
@@ -116,11 +116,11 @@ def measure(
     standardizes=True,
   )
   logits, of_clients = np.split(found.exported, [len(images)])
-  quantiles = foreign_images.find_quantiles(
-    foreign_images.count(tf.constant(of_clients)).numpy()
+  quantiles = input_shift.find_entropy_quantiles(
+    input_shift.count_entropies(tf.constant(of_clients)).numpy()
   )
   probabilities = special.softmax(logits, axis=1)
-  share = foreign_images.compare(probabilities, quantiles)
+  share = input_shift.measure_foreignness(probabilities, quantiles)
   center = made.features.mean(axis=0)
   unit, near = (
     preprocessing.normalize(each - center) for each in (images, made.features)

@@ -24,8 +24,7 @@ import tensorflow as tf
 
 from benchmarks import client_priors_inputs
 from tff_semifl.algorithms.client_priors import server_labels
-from tff_semifl.data import image_choice
-from tff_semifl.data import label_check
+from tff_semifl.data import assisted_labeling
 from tff_semifl.plots import figures
 from tff_semifl.results import summary
 
@@ -70,13 +69,15 @@ class _Seed:
     return 100 * float(np.mean(logits.argmax(axis=1) == self._test_labels))
 
   def choose(self, number: int) -> np.ndarray:
-    return image_choice.choose_images(self.x, number, seed=self._seed).indices
+    return assisted_labeling.choose_images(
+      self.x, number, seed=self._seed
+    ).indices
 
   def choose_next(self, chosen: np.ndarray) -> np.ndarray:
     """Adds images that differ from `chosen` and are hard to classify."""
     weights = self.train(chosen, self.labels[chosen])
     logits = self.x @ weights[:-1] + weights[-1]
-    found = image_choice.choose_images(
+    found = assisted_labeling.choose_images(
       self.x,
       _NEXT,
       labeled=self.x[chosen],
@@ -121,7 +122,7 @@ def _find_wrong(each: _Seed) -> Iterator[tuple[object, ...]]:
         wrong = each.generator.choice(len(chosen), number, replace=False)
         shift = each.generator.integers(1, _CLASSES, number)
         labels[wrong] = (labels[wrong] + shift) % _CLASSES
-        found = label_check.check_labels(
+        found = assisted_labeling.check_labels(
           each.x[chosen], labels, _CLASSES, each.x[others]
         )
         order = found[np.arange(len(labels)), labels].argsort(kind='stable')

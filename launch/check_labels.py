@@ -24,8 +24,7 @@ from tff_semifl import settings
 from tff_semifl.cli import labeling_inputs
 from tff_semifl.cli import parts
 from tff_semifl.cli import program
-from tff_semifl.data import image_choice
-from tff_semifl.data import label_check
+from tff_semifl.data import assisted_labeling
 from tff_semifl.results import page
 
 _COLUMNS = (
@@ -96,13 +95,13 @@ def _find_doubts(
 ) -> list[_Doubt]:
   """All labels, in order of increasing probability."""
   labels, names = labeled.labels, labeled.class_names
-  probabilities = label_check.check_labels(
+  probabilities = assisted_labeling.check_labels(
     labeled.features, labels, len(names), others
   )
   own = np.take_along_axis(probabilities, labels[:, np.newaxis], 1)[:, 0]
   expected = probabilities.argmax(axis=1)
   counts = np.bincount(labels, minlength=len(names))
-  points = image_choice.embed(labeled.features)
+  points = assisted_labeling.embed(labeled.features)
   search = neighbors.NearestNeighbors(
     n_neighbors=min(_NEAREST, len(labels) - 1)
   )

@@ -35,7 +35,7 @@ from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.cli import labeling_inputs
 from tff_semifl.cli import parts
 from tff_semifl.cli import program
-from tff_semifl.data import image_choice
+from tff_semifl.data import assisted_labeling
 from tff_semifl.files import durable_files
 from tff_semifl.results import page
 
@@ -57,8 +57,7 @@ class ChooseImages(settings.Settings):
     output_file='results/chosen_images.csv'
   )
   copy_to: str | None = settings.setting(
-    None,
-    'Folder for copies of the chosen images, in its folder to_sort.',
+    None, 'Folder for copies of the chosen images, in its folder to_sort.'
   )
 
 
@@ -114,10 +113,10 @@ def _choose(
   chosen: ChooseImages,
   images: labeling_inputs.FileFeatures,
   labeled: labeling_inputs.FileFeatures | None,
-) -> image_choice.Choice:
+) -> assisted_labeling.Choice:
   """Chooses images; with two labeled classes or more also by a classifier."""
   if labeled is None:
-    return image_choice.choose_images(
+    return assisted_labeling.choose_images(
       images.features, chosen.number, seed=chosen.seed
     )
   uncertainty = None
@@ -128,7 +127,7 @@ def _choose(
     ).weights[0]
     logits = images.features @ weights[:-1].numpy() + weights[-1].numpy()
     uncertainty = 1 - special.softmax(logits, axis=1).max(axis=1)
-  return image_choice.choose_images(
+  return assisted_labeling.choose_images(
     images.features,
     chosen.number,
     labeled=labeled.features,
@@ -138,7 +137,7 @@ def _choose(
 
 
 def _draw(
-  images: labeling_inputs.FileFeatures, found: image_choice.Choice
+  images: labeling_inputs.FileFeatures, found: assisted_labeling.Choice
 ) -> str:
   shown = ''.join(
     images.show(index, f'{number}. {images.files[index]} ({num_alike} alike)')
@@ -158,7 +157,7 @@ def _draw(
 def _copy(
   chosen: ChooseImages,
   images: labeling_inputs.FileFeatures,
-  found: image_choice.Choice,
+  found: assisted_labeling.Choice,
 ) -> pathlib.Path:
   folder = pathlib.Path(chosen.copy_to) / 'to_sort'
   with (

@@ -105,8 +105,7 @@ def main(export: Export) -> None:
     folder = pathlib.Path(export.experiment).absolute()
     hparams = saved_experiment.read_hparams(folder)
     experiment = restored_settings.restore(
-      hparams,
-      _where_data_are(export, hparams.flags),
+      hparams, _where_data_are(export, hparams.flags)
     )
     trained = saved_experiment.read_trained_model(folder)
     privacy = client_privacy.describe(hparams.flags, trained.last_round)
@@ -178,10 +177,7 @@ def main(export: Export) -> None:
       files=files,
       why_not_tested=why_not_tested,
       privacy=privacy,
-      stated={
-        'license': export.license,
-        'intended use': export.intended_use,
-      },
+      stated={'license': export.license, 'intended use': export.intended_use},
       result=_describe_result(folder, prior),
     ).write(path)
   print(model_card.format_table(files))
@@ -225,8 +221,7 @@ def _where_data_are(
 
 
 def _load_test_images(
-  export: Export,
-  task: image_task.ImageTask,
+  export: Export, task: image_task.ImageTask
 ) -> tuple[sources.LabeledImages | None, str | None]:
   """Returns (test images, None), or (None, the reason why there are none)."""
   if not export.evaluate:

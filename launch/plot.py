@@ -84,8 +84,7 @@ def main(plot: Plot) -> None:
 
 
 def _choose_panels(
-  metrics: Sequence[str] | None,
-  runs: Sequence[metrics_table.Metrics],
+  metrics: Sequence[str] | None, runs: Sequence[metrics_table.Metrics]
 ) -> Sequence[learning_curves.Panel]:
   """The panels of the chosen columns of metrics.csv, or the default panels."""
   if metrics is None:

@@ -35,7 +35,7 @@ from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.data import sources
 from tff_semifl.export import exported_model
-from tff_semifl.label_shift import foreign_images
+from tff_semifl.label_shift import input_shift
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,9 @@ def main(predict: Predict) -> None:
   columns = ['path', 'class_name', 'probability']
   more = [()] * len(keys)
   if model.prior is not None and model.prior.entropies:
-    foreign = foreign_images.compare(probabilities, model.prior.entropies)
+    foreign = input_shift.measure_foreignness(
+      probabilities, model.prior.entropies
+    )
     columns.append('foreign')
     more = [(f'{each:.4f}',) for each in foreign]
     print(f'foreign above 0.95: {np.sum(foreign > 0.95)}; in training 5%')

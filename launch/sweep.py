@@ -223,9 +223,7 @@ def _write_table(sweep: Sweep, by_entry: _Runs) -> str:
   writer.writeheader()
   writer.writerows(numbers)
   for name, content in (('md', f'{table}\n'), ('csv', text.getvalue())):
-    path = sweep.folder / f'table.{name}'
-    with durable_files.naming(path), durable_files.replacing(path) as file:
-      file.write(content.encode())
+    durable_files.write_text(sweep.folder / f'table.{name}', content)
   return table
 
 

@@ -46,8 +46,7 @@ class Training(settings.Settings):
   """The settings of this program, in addition to the settings of training."""
 
   dry_run: bool = settings.setting(
-    False,
-    'Build everything and print the plan as JSON, without training.',
+    False, 'Build everything and print the plan as JSON, without training.'
   )
 
 

@@ -63,8 +63,8 @@ from tff_semifl.core.learning_process import (
 )
 from tff_semifl.core.method import Method as Method
 from tff_semifl.core.pseudo_labels import PseudoLabels as PseudoLabels
-from tff_semifl.data.image_choice import choose_images as choose_images
-from tff_semifl.data.label_check import check_labels as check_labels
+from tff_semifl.data.assisted_labeling import check_labels as check_labels
+from tff_semifl.data.assisted_labeling import choose_images as choose_images
 from tff_semifl.data.partition import partition_iid as partition_iid
 from tff_semifl.data.partition import split_labels as split_labels
 from tff_semifl.data.skewed_partition import (

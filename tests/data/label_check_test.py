@@ -7,15 +7,14 @@ from absl.testing import absltest
 import numpy as np
 from sklearn import datasets
 
-from tff_semifl.data import image_choice
-from tff_semifl.data import label_check
+from tff_semifl.data import assisted_labeling
 
 
 def _by_inverse(features, labels, num_classes, unlabeled):
   """The definition, with dense matrices and a loop over left-out labels."""
   images = np.concatenate([features, unlabeled])
   lengths = np.linalg.norm(images, axis=1, keepdims=True)
-  points = image_choice.embed(images / lengths)
+  points = assisted_labeling.embed(images / lengths)
   distances = np.linalg.norm(points[:, np.newaxis] - points, axis=2)
   np.fill_diagonal(distances, np.inf)
   nearest = np.argsort(distances, axis=1)[:, :10]
@@ -43,7 +42,7 @@ class CheckLabelsTest(absltest.TestCase):
   def test_probabilities_are_those_of_the_definition(self):
     x, labels = datasets.load_digits(return_X_y=True)
     arguments = (x[:40], labels[:40], 10)
-    found = label_check.check_labels(*arguments, x[40:240])
+    found = assisted_labeling.check_labels(*arguments, x[40:240])
     expected = _by_inverse(*arguments, x[40:240])
     np.testing.assert_allclose(found, expected, atol=0.01)
 
@@ -51,7 +50,7 @@ class CheckLabelsTest(absltest.TestCase):
     x, labels = datasets.load_digits(return_X_y=True)
     given = labels[:40].copy()
     given[[7, 21]] = (given[[7, 21]] + 3) % 10
-    found = label_check.check_labels(x[:40], given, 10, x[40:1000])
+    found = assisted_labeling.check_labels(x[:40], given, 10, x[40:1000])
     self.assertContainsSubset(
       (7, 21), found[np.arange(40), given].argsort()[:5]
     )
@@ -59,9 +58,9 @@ class CheckLabelsTest(absltest.TestCase):
 
   def test_few_labels(self):
     x = np.eye(3, dtype=np.float32)
-    found = label_check.check_labels(x, np.array([0, 1, 1]), 3)
+    found = assisted_labeling.check_labels(x, np.array([0, 1, 1]), 3)
     # The only image of class 0 gets nothing from its own label, and no image
     # has class 2.
     np.testing.assert_allclose(found[0], [0, 1, 0], atol=1e-6)
-    alone = label_check.check_labels(x[:1], np.array([1]), 2)
+    alone = assisted_labeling.check_labels(x[:1], np.array([1]), 2)
     self.assertTrue(np.isfinite(alone).all())

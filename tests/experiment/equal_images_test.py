@@ -11,7 +11,6 @@ from tff_semifl import settings
 from tff_semifl.algorithms import system
 from tff_semifl.data import image_storage
 from tff_semifl.data import sources
-from tff_semifl.experiment import equal_images
 from tff_semifl.experiment import federated_data
 
 _GIVEN_SHARES = federated_data.choose_data_split(
@@ -42,7 +41,14 @@ def _create_data(**changes):
 
 def _describe(data, data_split=_GIVEN_SHARES, evaluated='test'):
   found = data_split.split(None, data, 0)
-  return [*equal_images.describe(data, found, evaluated)]
+  return [
+    *sources.describe_equal_images(
+      data,
+      {'labeled images': found.labeled, "clients' images": found.unlabeled},
+      found.test,
+      evaluated,
+    )
+  ]
 
 
 class EqualImagesTest(parameterized.TestCase):

@@ -21,7 +21,7 @@ from tests.repository import source_tree
 from tff_semifl.data import image_files
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
-from tff_semifl.label_shift import foreign_images
+from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 
 _PAGE = source_tree.PROJECT_ROOT / 'docs' / 'serving.md'
@@ -100,7 +100,8 @@ class ServingTest(parameterized.TestCase):
     scope = {'path': self._folder, 'probabilities': probabilities}
     exec(_recipe('Where there is NumPy'), scope)
     np.testing.assert_allclose(
-      scope['foreign'], foreign_images.compare(probabilities, entropies)
+      scope['foreign'],
+      input_shift.measure_foreignness(probabilities, entropies),
     )
     self.assertEqual(scope['foreign'][2], 1)
 

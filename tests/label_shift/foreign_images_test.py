@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 import tensorflow as tf
 
-from tff_semifl.label_shift import foreign_images
+from tff_semifl.label_shift import input_shift
 
 
 def _draw(num_images, num_classes, scale, rng):
@@ -20,12 +20,14 @@ class ForeignImagesTest(absltest.TestCase):
     rng = np.random.default_rng(0)
     for num_classes, scale in ((2, 1.0), (10, 3.0), (100, 5.0)):
       logits = _draw(2000, num_classes, scale, rng)
-      quantiles = foreign_images.find_quantiles(
-        foreign_images.count(tf.constant(logits[:700])).numpy()
-        + foreign_images.count(tf.constant(logits[700:])).numpy()
+      quantiles = input_shift.find_entropy_quantiles(
+        input_shift.count_entropies(tf.constant(logits[:700])).numpy()
+        + input_shift.count_entropies(tf.constant(logits[700:])).numpy()
       )
       new = _draw(50, num_classes, 0.7 * scale, rng)
-      found = foreign_images.compare(special.softmax(new, axis=1), quantiles)
+      found = input_shift.measure_foreignness(
+        special.softmax(new, axis=1), quantiles
+      )
       entropy, of_new = (
         special.entr(special.softmax(each, axis=1)).sum(axis=1)
         for each in (logits, new)
@@ -35,10 +37,10 @@ class ForeignImagesTest(absltest.TestCase):
 
   def test_equal_probabilities_are_most_foreign(self):
     rng = np.random.default_rng(0)
-    quantiles = foreign_images.find_quantiles(
-      foreign_images.count(tf.constant(_draw(99, 5, 4.0, rng))).numpy()
+    quantiles = input_shift.find_entropy_quantiles(
+      input_shift.count_entropies(tf.constant(_draw(99, 5, 4.0, rng))).numpy()
     )
-    found = foreign_images.compare(
+    found = input_shift.measure_foreignness(
       np.array([[0.2] * 5, [1, 0, 0, 0, 0]]), quantiles
     )
     np.testing.assert_allclose(found, [1, 0], atol=0.01)

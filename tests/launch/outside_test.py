@@ -146,7 +146,7 @@ class OutsideTest(absltest.TestCase):
     )
     for system, message in (
       ('my_research:YOUR_SYSTEM', 'module my_research has no YOUR_SYSTEM'),
-      ('my_research:FewDigits', 'is a ABCMeta; must be a System'),
+      ('my_research:FewDigits', 'is a FewDigits; must be a System'),
     ):
       with self.subTest(system):
         with self.assertRaisesRegex(

@@ -57,9 +57,7 @@ class Averaging(system.System):
     """Runs a round of `core.rounds`, from the parts, the state and the data."""
     return alternating_round.semifl_round(*arguments)
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
+  def build(self, ingredients: system.Ingredients) -> system.Process:
     classifier, client = ingredients.classifier, self.client
     if not self.server_has_labels:
       ingredients = dataclasses.replace(ingredients, computes_statistics=False)

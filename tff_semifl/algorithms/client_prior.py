@@ -135,10 +135,7 @@ def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
     bisect,
     tuple(
       tf.fill(tf.shape(target), tf.math.log(tf.constant(limit, target.dtype)))
-      for limit in (
-        class_shares.LEAST_STRENGTH,
-        class_shares.GREATEST_STRENGTH,
-      )
+      for limit in (class_shares.LEAST_STRENGTH, class_shares.GREATEST_STRENGTH)
     ),
     maximum_iterations=_BISECTIONS,
   )
@@ -146,9 +143,7 @@ def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
 
 
 def align(
-  logits: tf.Tensor,
-  predicted: tf.Tensor,
-  wanted: tf.Tensor | None = None,
+  logits: tf.Tensor, predicted: tf.Tensor, wanted: tf.Tensor | None = None
 ) -> tf.Tensor:
   """The logits of probabilities multiplied by `wanted / predicted`.
 

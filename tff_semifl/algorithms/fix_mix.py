@@ -100,9 +100,7 @@ class FixMix(Fix):
   """SemiFL's client: labels once, then trains with mixup."""
 
   mixup_concentration: float = settings.setting(
-    0.75,
-    'Both parameters of the Beta distribution of mixup.',
-    settings.ABOVE_0,
+    0.75, 'Both parameters of the Beta distribution of mixup.', settings.ABOVE_0
   )
   mix_loss_weight: float = settings.setting(
     1.0,

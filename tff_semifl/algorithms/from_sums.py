@@ -17,7 +17,6 @@ from tff_semifl.algorithms import training_settings
 from tff_semifl.core import alternating_round
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
-from tff_semifl.core import federated_process
 from tff_semifl.core import method
 
 
@@ -40,9 +39,7 @@ class FromSums(system.System):
     10, 'Rounds, each with a pass over its clients.', settings.AT_LEAST_1
   )
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
+  def build(self, ingredients: system.Ingredients) -> system.Process:
     client = self.client
     hooks = {'update': True, 'loss': False, 'after_step': False}
     for hook, is_wanted in hooks.items():

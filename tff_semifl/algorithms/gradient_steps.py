@@ -110,9 +110,7 @@ class GradientSteps(system.System):
     del ingredients
     return None
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
+  def build(self, ingredients: system.Ingredients) -> system.Process:
     aggregator = aggregators.create(
       self.averaging.aggregator.build(),
       ingredients.classifier.weights_type.trainable,
@@ -220,9 +218,7 @@ class GradientSteps(system.System):
 
     def train(state, weights, context, dataset, clients_gradient):
       data = pipelines.concatenate_chunks(dataset)
-      state = optimizer.set_hparams(
-        state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
-      )
+      state = optimizers.with_rate(optimizer, state, context.learning_rate)
 
       def take_step():
         node = federated_process.Node(context)

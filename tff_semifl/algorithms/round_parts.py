@@ -46,8 +46,7 @@ def build_round_parts(
     aggregator=aggregator
     or aggregators.create(aggregators.Mean().build(), weights_type.trainable),
     finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
-      global_optimizer or tff.learning.optimizers.build_sgdm(1.0),
-      weights_type,
+      global_optimizer or tff.learning.optimizers.build_sgdm(1.0), weights_type
     ),
     computes_statistics=ingredients.computes_statistics,
     guides=guides or {},

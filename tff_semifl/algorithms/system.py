@@ -96,6 +96,9 @@ class Client(NamedTuple):
   prior: share_prior.SharePrior | None  # None if none was estimated.
 
 
+Process = federated_process.FederatedProcess
+
+
 class Steps(NamedTuple):
   """The optimizer steps in a round, by the server and by the busiest client."""
 
@@ -139,9 +142,7 @@ class System(settings.Settings, abc.ABC):
     return ' '.join(map(summarize, [self, *parts]))
 
   @abc.abstractmethod
-  def build(
-    self, ingredients: Ingredients
-  ) -> federated_process.FederatedProcess:
+  def build(self, ingredients: Ingredients) -> Process:
     """Builds the TFF process of this system."""
 
   @abc.abstractmethod
@@ -181,7 +182,7 @@ class System(settings.Settings, abc.ABC):
 
   def create_memories(
     self,
-    process: federated_process.FederatedProcess,
+    process: Process,
     folder: pathlib.Path,
     *,
     num_clients: int,

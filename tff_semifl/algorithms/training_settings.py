@@ -14,7 +14,6 @@ import math
 import types
 
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.core import optimizers
@@ -113,11 +112,9 @@ class Nesterov(settings.Settings):
     settings.AT_LEAST_0,
   )
 
-  def build(self) -> tff.learning.optimizers.Optimizer:
+  def build(self) -> optimizers.Optimizer:
     return optimizers.build_nesterov_sgd(
-      momentum=self.momentum,
-      weight_decay=self.weight_decay,
-      clip_norm=None,
+      momentum=self.momentum, weight_decay=self.weight_decay, clip_norm=None
     )
 
 
@@ -132,7 +129,7 @@ class ClippedNesterov(Nesterov):
     settings.AT_LEAST_0,
   )
 
-  def build(self) -> tff.learning.optimizers.Optimizer:
+  def build(self) -> optimizers.Optimizer:
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
       weight_decay=self.weight_decay,
@@ -152,16 +149,14 @@ class ClientOptimizer(ClippedNesterov):
     OPTIMIZERS,
   )
 
-  def build(self, name: str | None = None) -> tff.learning.optimizers.Optimizer:
+  def build(self, name: str | None = None) -> optimizers.Optimizer:
     """Builds the optimizer called `name`, by default the clients'."""
     name = name or self.client_optimizer
     if name == 'sgd':
       return super().build()
     if name == 'adam' and self.weight_decay:
-      raise settings.SettingError(
-        'weight_decay',
-        self.weight_decay,
-        'adam has no weight decay; set it to 0, or choose adamw',
+      raise self.error(
+        'weight_decay', 'adam has no weight decay; set it to 0, or choose adamw'
       )
     return optimizers.build_adamw(
       beta_1=self.momentum,
@@ -270,9 +265,7 @@ class ServerTraining(ServerEpochs, PretrainedBatches):
   class_balance: ClassBalance = ClassBalance()
 
   server_optimizer: str | None = settings.setting(
-    None,
-    'Optimizer of the server; by default --client_optimizer.',
-    OPTIMIZERS,
+    None, 'Optimizer of the server; by default --client_optimizer.', OPTIMIZERS
   )
   server_learning_rate: float | None = settings.setting(
     None,
@@ -312,9 +305,7 @@ class Confidence(settings.Settings):
   """The confidence threshold of pseudo-labels."""
 
   confidence_threshold: float = settings.setting(
-    0.95,
-    'Least probability of a pseudo-label for training.',
-    settings.SHARE,
+    0.95, 'Least probability of a pseudo-label for training.', settings.SHARE
   )
 
 

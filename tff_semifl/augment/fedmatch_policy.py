@@ -85,7 +85,7 @@ def _two_ways(
   """A signed operation, with strength `amount` at the last index."""
   return rand_augment.Operation(
     name,
-    _draw_signed_indices,
+    functools.partial(geometric_operations.draw_signed, _draw_indices),
     lambda images, indices: apply(
       images, tf.cast(indices, tf.float64) * amount / _LAST_INDEX
     ),
@@ -145,11 +145,3 @@ def _draw_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   )
   shares = random_draws.uniform([num_images], random_draws.fold_in(seed, 1))
   return tf.cast(shares * tf.cast(bounds, tf.float32), tf.int32)
-
-
-def _draw_signed_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws an index and one of two directions for each image."""
-  indices = _draw_indices(num_images, random_draws.fold_in(seed, 0))
-  return indices * geometric_operations.draw_signs(
-    num_images, random_draws.fold_in(seed, 1)
-  )

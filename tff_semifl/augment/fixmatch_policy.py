@@ -159,7 +159,7 @@ def _move(
   """Creates a geometric operation from (images, levels) -> affine maps."""
   return rand_augment.Operation(
     name,
-    _draw_signed_levels,
+    functools.partial(geometric_operations.draw_signed, _draw_levels),
     lambda images, levels: geometric_operations.fetch_nearest(
       images, to_maps(images, levels), fill=version.fill
     ),
@@ -193,14 +193,6 @@ def _translate(
 def _draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   """Draws a level in 1..9 for each image: int32 [num_images]."""
   return random_draws.integers([num_images], seed, least=1, bound=FULL_LEVEL)
-
-
-def _draw_signed_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws a level in 1..9 or -9..-1 for each image: int32 [num_images]."""
-  levels = _draw_levels(num_images, random_draws.fold_in(seed, 0))
-  return levels * geometric_operations.draw_signs(
-    num_images, random_draws.fold_in(seed, 1)
-  )
 
 
 def _cut_out_around(

@@ -12,6 +12,7 @@ of the input. (TensorFlow's own transformation counts from the center of the
 first pixel, and blends the border with the fill.)
 """
 
+from collections.abc import Callable
 import math
 
 import tensorflow as tf
@@ -189,6 +190,14 @@ def draw_signs(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   """Draws -1 or 1 for each image, equally likely: int32 [num_images]."""
   bits = random_draws.integers([num_images], seed, least=0, bound=2)
   return 2 * bits - 1
+
+
+def draw_signed(
+  draw: Callable[..., tf.Tensor], num_images: tf.Tensor, seed: tf.Tensor
+) -> tf.Tensor:
+  """Draws a number for each image with `draw`, and its sign."""
+  numbers = draw(num_images, random_draws.fold_in(seed, 0))
+  return numbers * draw_signs(num_images, random_draws.fold_in(seed, 1))
 
 
 def draw_points(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

@@ -78,8 +78,7 @@ def create_operations() -> list[rand_augment.Operation]:
     _move('ShearY', 'd', _SHEAR),
     # At full strength this equals `Invert`, which is thus twice as likely.
     fixed(
-      'Solarize',
-      lambda images: color.solarize(images, _SOLARIZATION_THRESHOLD),
+      'Solarize', lambda images: color.solarize(images, _SOLARIZATION_THRESHOLD)
     ),
     _move('TranslateXConst', 'c', _TRANSLATION_PIXELS),
     _move('TranslateYConst', 'f', _TRANSLATION_PIXELS),

@@ -119,8 +119,7 @@ class Seeds(settings.Settings):
   """The setting of the seeds of repeated runs."""
 
   seeds: tuple[str, ...] | None = settings.setting(
-    None,
-    'Seeds of the runs, separated by commas; by default --seed, or 0.',
+    None, 'Seeds of the runs, separated by commas; by default --seed, or 0.'
   )
 
   def read(self, seed: int) -> list[int]:

@@ -61,8 +61,7 @@ def build_local_training(
   """Builds the local training that `client_work.build_client_work` takes."""
   if training.jit_compile:
     compiled_steps.check_can_be_compiled(
-      training.strong_augmentation,
-      sources.zeros(training.model.image_shape),
+      training.strong_augmentation, sources.zeros(training.model.image_shape)
     )
 
   def train(
@@ -169,9 +168,7 @@ def _measure_confidences(
 
 
 def _report(
-  method: method_lib.Method,
-  context: hook_arguments.ClientContext,
-  state: Any,
+  method: method_lib.Method, context: hook_arguments.ClientContext, state: Any
 ) -> Any:
   """The reports of the method and its parts by name; () without reports."""
   reports = {method_lib.OWN: method.report(context, state)}

@@ -156,7 +156,7 @@ def build_client_work(
   train_fn: LocalTrainingFn,
   *,
   data_type: tff.SequenceType | None = None,
-  optimizer: tff.learning.optimizers.Optimizer,
+  optimizer: optimizers.Optimizer,
   kept: Kept | None = None,
   max_update_norm_ratio: float,
   measure_weight_diversity: bool = True,
@@ -212,9 +212,8 @@ def build_client_work(
       weights,
       context,
       pipelines.concatenate_chunks(dataset),
-      optimizer.set_hparams(
-        memory.optimizer_state,
-        {optimizers.LEARNING_RATE_KEY: context.learning_rate},
+      optimizers.with_rate(
+        optimizer, memory.optimizer_state, context.learning_rate
       ),
       *([memory.of_method] if kept.initialize else ()),
     )

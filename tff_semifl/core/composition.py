@@ -306,12 +306,8 @@ def build(
   return federated_process.build_federated_process(
     tff.federated_computation(p.initialize),
     functools.partial(run_round, p, **options),
-    server_data_type=tff.FederatedType(
-      pipelines.labeled_type(shape), tff.SERVER
-    ),
-    client_data_type=tff.FederatedType(
-      work.data_type if work else pipelines.client_type(shape), tff.CLIENTS
-    ),
+    server_data_type=pipelines.labeled_type(shape),
+    client_data_type=work.data_type if work else pipelines.client_type(shape),
     initialize_memory=tff.tensorflow.computation(work.initialize_memory)
     if work and work.initialize_memory
     else None,

@@ -106,8 +106,8 @@ def build_federated_process(
   initialize_fn: tff.Computation,
   run_round: Callable[..., RoundOutput],
   *,
-  server_data_type: tff.Type,
-  client_data_type: tff.Type,
+  server_data_type: tff.SequenceType,
+  client_data_type: tff.SequenceType,
   initialize_memory: tff.Computation | None = None,
   prepare: Callable[..., tff.Value] | None = None,
 ) -> FederatedProcess:
@@ -127,8 +127,8 @@ def build_federated_process(
 
   types = [
     ('state', initialize_fn.type_signature.result),
-    ('server_data', server_data_type),
-    ('client_data', client_data_type),
+    ('server_data', tff.FederatedType(server_data_type, tff.SERVER)),
+    ('client_data', tff.FederatedType(client_data_type, tff.CLIENTS)),
   ]
   preparations = []
   if prepare is not None:

@@ -52,9 +52,7 @@ def divergence_of_each(
 
 
 def divergence(
-  target_logits: tf.Tensor,
-  logits: tf.Tensor,
-  weights: tf.Tensor | None = None,
+  target_logits: tf.Tensor, logits: tf.Tensor, weights: tf.Tensor | None = None
 ) -> tf.Tensor:
   """Mean of KL(target || prediction), the consistency loss of UDA and (FL)^2.
 

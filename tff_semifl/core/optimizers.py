@@ -22,6 +22,7 @@ import tensorflow_federated as tff
 LEARNING_RATE_KEY = tff.learning.optimizers.LEARNING_RATE_KEY
 _ACCUMULATOR_KEY = 'accumulator'
 
+Optimizer = tff.learning.optimizers.Optimizer
 Weights = Sequence[tf.Tensor]
 
 # Tensors of at most this number of elements are concatenated. On a CPU, copies
@@ -31,8 +32,13 @@ _LARGEST_ON_CPU = 2**12
 _LARGEST_ON_GPU = 2**20
 
 
+def with_rate(optimizer: Optimizer, state: Any, rate: tf.Tensor) -> Any:
+  """An optimizer's state with another learning rate."""
+  return optimizer.set_hparams(state, {LEARNING_RATE_KEY: rate})
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _NesterovSGD(tff.learning.optimizers.Optimizer):
+class _NesterovSGD(Optimizer):
   """See `build_nesterov_sgd`."""
 
   learning_rate: float
@@ -94,10 +100,10 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Wrapped(tff.learning.optimizers.Optimizer):
+class _Wrapped(Optimizer):
   """An optimizer with clipping and frozen weights."""
 
-  inner: tff.learning.optimizers.Optimizer
+  inner: Optimizer
   clip_norm: float | None = None
   is_trained: Sequence[bool] | None = None
   mask_gradient: Callable[[tf.Tensor], tf.Tensor] = tf.identity
@@ -149,10 +155,10 @@ class _Wrapped(tff.learning.optimizers.Optimizer):
 
 
 def restrict(
-  optimizer: tff.learning.optimizers.Optimizer,
+  optimizer: Optimizer,
   is_trained: Sequence[bool],
   mask_gradient: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
-) -> tff.learning.optimizers.Optimizer:
+) -> Optimizer:
   """An optimizer that trains only the weights where `is_trained`.
 
   Other weights do not decay either. Clipping uses the norm over the gradients
@@ -174,7 +180,7 @@ def build_nesterov_sgd(
   weight_decay: float = 5e-4,
   clip_norm: float | None = 1.0,
   is_decayed: Sequence[bool] | None = None,
-) -> tff.learning.optimizers.Optimizer:
+) -> Optimizer:
   """Builds SGD with clipping, weight decay and Nesterov momentum.
 
   A step for gradients g, weights w, buffer a (initially 0), learning rate lr:
@@ -204,7 +210,7 @@ def build_adamw(
   beta_1: float = 0.9,
   weight_decay: float = 0.0,
   clip_norm: float | None = None,
-) -> tff.learning.optimizers.Optimizer:
+) -> Optimizer:
   """Builds TFF's AdamW with clipping; without decay it is Adam."""
   return _Wrapped(
     inner=tff.learning.optimizers.build_adamw(

@@ -43,11 +43,7 @@ def parallel_round(
     return base, tuple(
       b - share * t - tf.where(share < 1.0, (1.0 - share) * (w - u), 0.0)
       for b, w, t, u in zip(
-        base.trainable,
-        received.trainable,
-        tuned.trainable,
-        update,
-        strict=True,
+        base.trainable, received.trainable, tuned.trainable, update, strict=True
       )
     )
 

@@ -9,7 +9,6 @@ import functools
 from typing import Any
 
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
@@ -46,7 +45,7 @@ def build_server_work(
   training_fn: SupervisedTrainingFn,
   *,
   pretraining_fn: SupervisedTrainingFn | None = None,
-  optimizer: tff.learning.optimizers.Optimizer,
+  optimizer: optimizers.Optimizer,
   rate_factor: float = 1.0,
   keep_optimizer_state: bool = True,
 ) -> ServerWork:
@@ -69,7 +68,7 @@ def build_server_work(
       weights,
       context,
       pipelines.concatenate_chunks(dataset),
-      optimizer.set_hparams(state, {optimizers.LEARNING_RATE_KEY: rate}),
+      optimizers.with_rate(optimizer, state, rate),
     )
     if pretraining_fn is None:
       result = training_fn(*arguments)
@@ -109,7 +108,7 @@ class SupervisedTraining:
 
   classifier: functional.ImageClassifier
   weak_augmentation: augmentation.Augmentation
-  optimizer: tff.learning.optimizers.Optimizer
+  optimizer: optimizers.Optimizer
   num_epochs: float
   batch_size: int
   logit_adjustment: float = 0.0

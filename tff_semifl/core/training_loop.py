@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl.core import losses
 from tff_semifl.core import optimizers
@@ -79,7 +78,7 @@ class TrainingLoop:
       the rate of the optimizer's state.
   """
 
-  optimizer: tff.learning.optimizers.Optimizer
+  optimizer: optimizers.Optimizer
   num_epochs: float
   batch_size: int | tf.Tensor
   epoch_data_fn: Callable[
@@ -168,8 +167,8 @@ class TrainingLoop:
     optimizer_state = result.optimizer_state
     if self.learning_rate_fn is not None:
       rate = self.learning_rate_fn(epoch, batch_num)
-      optimizer_state = self.optimizer.set_hparams(
-        optimizer_state, {optimizers.LEARNING_RATE_KEY: rate}
+      optimizer_state = optimizers.with_rate(
+        self.optimizer, optimizer_state, rate
       )
     optimizer_state, trainable = self.optimizer.next(
       optimizer_state, result.trainable, gradients
@@ -213,7 +212,7 @@ def find_gradient(
 
 
 def initial_optimizer_state(
-  optimizer: tff.learning.optimizers.Optimizer, trainable: Sequence[np.ndarray]
+  optimizer: optimizers.Optimizer, trainable: Sequence[np.ndarray]
 ) -> Any:
   """The initial state of an optimizer of weights like `trainable`."""
   # A tuple, like the weights: TFF's optimizers compare structures.

@@ -50,9 +50,7 @@ def has_client_ids(path: str | os.PathLike) -> bool:
     return False
 
 
-def read(
-  path: str | os.PathLike,
-) -> tuple[sources.TaskData, tuple[str, ...]]:
+def read(path: str | os.PathLike) -> tuple[sources.TaskData, tuple[str, ...]]:
   """Reads the data and class names of a file; the test set may be empty."""
   return _create(_read_arrays(pathlib.Path(path)))
 
@@ -102,8 +100,7 @@ def read_partly_labeled(
 
 
 def read_batches(
-  files: Iterable[pathlib.Path],
-  num_features: int,
+  files: Iterable[pathlib.Path], num_features: int
 ) -> Iterator[tuple[list[str], np.ndarray]]:
   """Yields batches of keys `<file>[<row>]` and float32 [batch, features]."""
   for file in files:

@@ -128,8 +128,7 @@ def _allocate(
 
 
 def read_batches(
-  files: Iterable[pathlib.Path],
-  num_channels: int,
+  files: Iterable[pathlib.Path], num_channels: int
 ) -> Iterator[tuple[list[pathlib.Path], np.ndarray]]:
   """Yields files with their images, uint8 [batch, height, width, channels].
 

@@ -59,8 +59,6 @@ def scale_and_crop(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
     )
 
   fitted = tf.cond(
-    tf.reduce_all(found == wanted),
-    lambda: tf.cast(images, tf.float32),
-    scale,
+    tf.reduce_all(found == wanted), lambda: tf.cast(images, tf.float32), scale
   )
   return tf.ensure_shape(fitted, [None, height, width, images.shape[-1]])

@@ -30,11 +30,7 @@ _DECIMALS = 9
 
 
 def partition_main_classes(
-  labels: np.ndarray,
-  num_classes: int,
-  skew: float,
-  num_clients: int,
-  seed: int,
+  labels: np.ndarray, num_classes: int, skew: float, num_clients: int, seed: int
 ) -> list[np.ndarray]:
   """Partitions each class: a fraction R to its main clients, the rest to all.
 

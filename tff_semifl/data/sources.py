@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import hashlib
 from typing import NamedTuple, TypeAlias
 
@@ -16,6 +16,8 @@ from tff_semifl.data import image_storage
 # Marks an unknown class.
 UNKNOWN_LABEL = -1
 _BATCH_SIZE = 1024
+# The number of examples in a line on equal images, and of images in an example.
+_NUM_NAMED = 3
 # Height, width and channels, or the number of features.
 ExampleShape = tuple[int, ...]
 
@@ -157,3 +159,70 @@ def hash_images(images: Images) -> np.ndarray:
     batch = np.ascontiguousarray(images[start : start + _BATCH_SIZE])
     digests.extend(hashlib.sha256(image).digest()[:8] for image in batch)
   return np.frombuffer(b''.join(digests), np.uint64)
+
+
+def describe_equal_images(
+  images: TaskData,
+  groups: Mapping[str, LabeledImages | ImagePool],
+  test: LabeledImages,
+  evaluated: str,
+) -> Iterator[str]:
+  """Yields lines on images in both training and test, or with several labels.
+
+  Images are equal if all pixels are equal, at the size used in training.
+  `groups` are the images for training by name, and `test` the images for
+  evaluation, test or validation as `evaluated` says. Images at sites are
+  unknown.
+  """
+  parts = [images.train.images, images.test.images]
+  if not isinstance(images.unlabeled, image_storage.SiteImages | None):
+    parts.append(images.unlabeled)
+  hashes = np.concatenate([*map(hash_images, parts)])
+  if len(np.unique(hashes)) == len(hashes):
+    return
+
+  def name_examples(found: np.ndarray) -> str:
+    return '; '.join(
+      ' = '.join(
+        _name_image(images, index)
+        for index in np.flatnonzero(hashes == each)[:_NUM_NAMED]
+      )
+      for each in np.unique(found)[:_NUM_NAMED]
+    )
+
+  tested = hash_images(test.images)
+  all_hashes, all_labels = [tested], [test.labels]
+  for name, (of_group, labels) in groups.items():
+    if isinstance(of_group, image_storage.SiteImages):
+      continue
+    all_hashes.append(hash_images(of_group))
+    all_labels.append(labels)
+    found = tested[np.isin(tested, all_hashes[-1])]
+    if len(found):
+      yield (
+        f'{len(found)} of {len(tested)} {evaluated} images are also {name}'
+        f' ({name_examples(found)}); accuracy on them says nothing of new'
+        ' images'
+      )
+  labels = np.concatenate(all_labels).astype(np.uint64)
+  is_known = np.concatenate(all_labels) != UNKNOWN_LABEL
+  pairs = np.stack([np.concatenate(all_hashes), labels])[:, is_known]
+  labeled, counts = np.unique(np.unique(pairs, axis=1)[0], return_counts=True)
+  found = labeled[counts > 1]
+  if len(found):
+    yield (
+      f'{len(found)} different images have more than one label'
+      f' ({name_examples(found)})'
+    )
+
+
+def _name_image(images: TaskData, index: int) -> str:
+  """An image's file name, or its position in the arrays."""
+  num_train, num_test = len(images.train.labels), len(images.test.labels)
+  if images.names is not None:
+    return images.names[index]
+  if index < num_train:
+    return f'train[{index}]'
+  if index < num_train + num_test:
+    return f'test[{index - num_train}]'
+  return f'unlabeled[{index - num_train - num_test}]'

@@ -14,7 +14,6 @@ from tff_semifl.experiment import image_task
 from tff_semifl.experiment import models
 from tff_semifl.models import features
 from tff_semifl.models import keras_conversion
-from tff_semifl.models import model_checks
 from tff_semifl.models import zhang2020_networks
 from tff_semifl.settings import references
 
@@ -41,7 +40,7 @@ class FunctionModel(models.Normalized):
         if self.normalization == 'static_batch'
         else zhang2020_networks.to_group_norm,
       )
-      model_checks.check(model)
+      keras_conversion.check(model)
       shape = tuple(model.input_shape[1:])
       if shape != task.image_shape or model.output_shape[1:] != (
         task.num_classes,

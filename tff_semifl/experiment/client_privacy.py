@@ -147,9 +147,7 @@ def keep_key(
 
 
 def create_epsilon_fn(
-  private_mean: means.PrivateMean,
-  num_clients: int,
-  clients_per_round: int,
+  private_mean: means.PrivateMean, num_clients: int, clients_per_round: int
 ) -> Callable[[int], float] | None:
   """A function (round) -> epsilon spent; None without a privacy guarantee."""
   delta = private_mean.privacy_delta

@@ -18,6 +18,7 @@ from tff_semifl.algorithms import system as system_lib
 from tff_semifl.data import sources
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import model_results
+from tff_semifl.files import durable_files
 from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import intervals
@@ -53,11 +54,7 @@ def write_accuracies(
     )
   measured = [
     client_accuracy.count(
-      pool.true_labels,
-      each,
-      shares,
-      sources.UNKNOWN_LABEL,
-      data.client_names,
+      pool.true_labels, each, shares, sources.UNKNOWN_LABEL, data.client_names
     )
     for each in predicted
   ]
@@ -72,7 +69,7 @@ def write_accuracies(
       rows[-1] += [each.num_right, each.accuracy, *interval]
   table = io.StringIO()
   csv.writer(table, lineterminator='\n').writerows([columns, *rows])
-  model_results.write_file(folder / ACCURACIES, table.getvalue())
+  durable_files.write_text(folder / ACCURACIES, table.getvalue())
 
 
 def _predict_at_clients(

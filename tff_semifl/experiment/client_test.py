@@ -53,9 +53,8 @@ class ClientTestSplit(settings.Settings):
       number = int(self.client_test_fraction * len(share))
       drawn.append(np.sort(generator.permutation(share)[:number]))
     if not any(map(len, drawn)):
-      raise settings.SettingError(
+      raise self.error(
         'client_test_fraction',
-        self.client_test_fraction,
         f'no client has {1 / self.client_test_fraction:.2g} images, of which'
         ' one could be held out',
       )

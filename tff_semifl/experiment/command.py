@@ -89,10 +89,7 @@ class Command(settings_lib.Settings):
     run = self.run.fill_in(experiment)
     with blame_output(run):
       experiment_folder.take_folder(
-        experiment,
-        run,
-        task,
-        experiment_folder.record(experiment, run),
+        experiment, run, task, experiment_folder.record(experiment, run)
       )
 
   def context(

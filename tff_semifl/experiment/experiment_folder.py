@@ -193,8 +193,7 @@ class MetricsFile(tff.program.ReleaseManager):
     writer = csv.DictWriter(table, self._columns, lineterminator='\n')
     writer.writeheader()
     writer.writerows(self._rows)
-    with durable_files.replacing(self._path) as file:
-      file.write(table.getvalue().encode())
+    durable_files.write_text(self._path, table.getvalue())
 
 
 def find_models(export_path: pathlib.Path) -> list[pathlib.Path]:
@@ -208,10 +207,8 @@ def open_folder(
 ) -> ExperimentFolder:
   """Creates or opens an experiment's folder.
 
-  Args:
-    experiment: The experiment.
-    computed: Settings of the runtime by name. They are also recorded, and may
-      change when the run is resumed.
+  `computed` are settings of the runtime by name. They are also recorded, and
+  may change when the run is resumed.
 
   Raises:
     durable_files.OutputError: If the folder is not writable, holds another

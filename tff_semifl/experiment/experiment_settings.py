@@ -13,8 +13,8 @@ from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.algorithms import training_settings
 from tff_semifl.data import data_errors
+from tff_semifl.data import sources
 from tff_semifl.experiment import chosen_models
-from tff_semifl.experiment import equal_images
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import frozen_models
 from tff_semifl.experiment import image_task
@@ -139,8 +139,13 @@ class Data(settings.Settings):
       raise settings.SettingError(
         error.name, error.value, error.__cause__.with_names(task.class_names)
       ) from error
-    evaluated = 'validation' if self.validates else 'test'
-    equal = equal_images.describe(images, data, evaluated)
+    pool = "clients' images" if len(data.shares) else 'unlabeled images'
+    equal = sources.describe_equal_images(
+      images,
+      {'labeled images': data.labeled, pool: data.unlabeled},
+      data.test,
+      'validation' if self.validates else 'test',
+    )
     return data._replace(equal_images=tuple(equal))
 
   @property

@@ -263,8 +263,7 @@ class StrongAugmentation(settings.Settings):
         ' leave it out',
       )
     return dataclasses.replace(
-      task,
-      strong_augmentation=WeakThenStrong(task.weak_augmentation, strong),
+      task, strong_augmentation=WeakThenStrong(task.weak_augmentation, strong)
     )
 
 

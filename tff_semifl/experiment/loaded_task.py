@@ -255,9 +255,7 @@ def create_folder_task(
 
 
 def _report(
-  root: str,
-  form: image_reading.ImageForm,
-  found: image_folders.ImageFolders,
+  root: str, form: image_reading.ImageForm, found: image_folders.ImageFolders
 ) -> str:
   """Warns of images on disk and resized images; describes the latter."""
   if isinstance(found.unlabeled, np.memmap):

@@ -101,7 +101,7 @@ def write_by_system(
     )
   )
   if content := ''.join(f'{line}\n' for line in lines):
-    write_file(folder / RESULT, content)
+    durable_files.write_text(folder / RESULT, content)
 
 
 def read_by_system(folder: pathlib.Path) -> list[str]:
@@ -111,12 +111,6 @@ def read_by_system(folder: pathlib.Path) -> list[str]:
     return []
   with blaming_file(path):
     return path.read_text().splitlines()
-
-
-def write_file(path: pathlib.Path, content: str) -> None:
-  """Writes a text file atomically."""
-  with durable_files.naming(path), durable_files.replacing(path) as file:
-    file.write(content.encode())
 
 
 @contextlib.contextmanager

@@ -166,9 +166,8 @@ class ModelSelection(settings.Settings):
     """
     if self.keep_best is None:
       if self.stop_after is not None:
-        raise settings.SettingError(
+        raise self.error(
           'stop_after',
-          self.stop_after,
           'needs keep_best, the metric to improve, such as validation/macro_f1',
         )
       return
@@ -186,13 +185,10 @@ class ModelSelection(settings.Settings):
         'this system has no labels to validate on; it can only be'
         f' test/{metric}, by the test images'
       )
-    raise settings.SettingError('keep_best', self.keep_best, reason)
+    raise self.error('keep_best', reason)
 
   def create_measurement(
-    self,
-    metrics: Sequence[str],
-    class_names: Sequence[str],
-    labels: np.ndarray,
+    self, metrics: Sequence[str], class_names: Sequence[str], labels: np.ndarray
   ) -> Measurement:
     """Creates the measurement of the metrics in `metrics` and `keep_best`."""
     found = Measurement(metrics, class_names, labels)
@@ -208,9 +204,7 @@ class ModelSelection(settings.Settings):
     try:
       return Measurement([*metrics, name], class_names, labels)
     except settings.SettingError as error:
-      raise settings.SettingError(
-        'keep_best', self.keep_best, error.problem
-      ) from error
+      raise self.error('keep_best', error.problem) from error
 
   def create_choice(self, found: Measurement) -> ModelChoice | None:
     """The choice of the model to export; None for the last round's model."""
@@ -224,9 +218,8 @@ class ModelSelection(settings.Settings):
       columns = [
         each for each in found.directions if each.startswith(f'{metric}/')
       ] or [metric]
-      raise settings.SettingError(
+      raise self.error(
         'keep_best',
-        self.keep_best,
         f'{settings.did_you_mean(column, columns)}name one of'
         f' {", ".join(f"{kind}/{each}" for each in columns)}',
       )

@@ -69,9 +69,6 @@ def own_data(
       occur in `train`, or in `test` without `train`, strings in sorted order.
     flip: Whether mirrored images have the same class; False for handwriting.
 
-  Returns:
-    The task.
-
   Raises:
     ValueError: If an argument cannot be used. The message begins with the
       argument's name, and says what was found and what is expected.

@@ -86,9 +86,8 @@ class RunSettings(settings.Settings):
       release_managers.load(name)
     values = settings.as_dict(experiment.system)
     if values.get('keep_client_momentum') and self.rounds_per_evaluation > 1:
-      raise settings.SettingError(
+      raise self.error(
         'rounds_per_evaluation',
-        self.rounds_per_evaluation,
         "clients' momentum is kept for each round; leave this out, or"
         ' keep_client_momentum',
       )

@@ -58,10 +58,7 @@ def run(
 
   A complete experiment whose model was exported is left unchanged.
 
-  Args:
-    experiment: The experiment.
-    folder: The folder of the results.
-    quiet: Whether to hide progress on standard error.
+  `quiet` hides progress on standard error.
 
   Returns:
     The state after the last round. With the setting `keep_best`, the exported
@@ -218,10 +215,7 @@ class Observer:
         self._write(note)
       if first_round:
         self._show(f'resumed after round {first_round - 1}')
-      for line in (
-        *folder.changes,
-        *training_warnings.find_facts(experiment),
-      ):
+      for line in (*folder.changes, *training_warnings.find_facts(experiment)):
         self._show(line)
       self._show(f'compiling and running round {first_round}', first_round)
 

@@ -22,7 +22,6 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
-from tff_semifl.label_shift import foreign_images
 from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
@@ -38,7 +37,7 @@ class ClientSums(NamedTuple):
 
   evidence: share_prior.Evidence
   inputs: input_shift.InputSums
-  entropies: tf.Tensor  # float32 [bins], see `foreign_images.count`.
+  entropies: tf.Tensor  # float32 [bins], see `input_shift.count_entropies`.
 
 
 def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
@@ -61,7 +60,7 @@ def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
     return ClientSums(
       share_prior.measure(logits, mean_shares),
       input_shift.to_sums(*moments),
-      foreign_images.count(logits),
+      input_shift.count_entropies(logits),
     )
 
   @tff.federated_computation(
@@ -140,7 +139,7 @@ def _pass_over_clients(
     mean_shares,
     input_shift.InputSums(*map(np.asarray, total.inputs)),
   )
-  entropies = foreign_images.find_quantiles(np.asarray(total.entropies))
+  entropies = input_shift.find_entropy_quantiles(np.asarray(total.entropies))
   return prior._replace(entropies=entropies)
 
 
@@ -193,8 +192,7 @@ def find_and_write(
       # The file may come from a run with fewer rounds.
       path.unlink(missing_ok=True)
       return None
-    with durable_files.replacing(path) as file:
-      file.write(prior.to_json().encode())
+  durable_files.write_text(path, prior.to_json())
   return prior
 
 

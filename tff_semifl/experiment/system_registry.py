@@ -85,7 +85,7 @@ def load(name: str) -> system.System:
       if name in SYSTEMS:
         return SYSTEMS[name]
       if ':' in name:
-        return _load_outside(name)
+        return settings.outside(system.System)(name)
     raise ValueError(
       f'{settings.did_you_mean(name, SYSTEMS)}must be one of'
       f' {", ".join(SYSTEMS)}, or package.module:NAME'
@@ -107,15 +107,3 @@ def find_name(wanted: system.System) -> str:
     if found := references.find_variable(wanted, kind):
       return found
   return settings.qualified_name(type(wanted))
-
-
-def _load_outside(name: str) -> system.System:
-  found = references.load(name)
-  if not (isinstance(found, type) and issubclass(found, system.System)):
-    return references.load(name, system.System)
-  try:
-    return found()
-  except TypeError as error:
-    raise ValueError(
-      f'is a class that needs arguments ({error}); name an instance'
-    ) from error

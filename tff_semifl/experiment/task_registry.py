@@ -28,15 +28,6 @@ TASKS = references.Options(
 )
 
 
-def _load(reference: str) -> image_task.Task:
-  found = references.load(reference)
-  if isinstance(found, type) and issubclass(found, image_task.Task):
-    return found()
-  if not isinstance(found, image_task.Task):
-    raise ValueError(f'is a {type(found).__name__}; must be a Task')
-  return found
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenTask(settings.Settings):
   """The setting that names the task."""
@@ -46,7 +37,7 @@ class ChosenTask(settings.Settings):
     'digits',
     'Learning task; image_folder uses your own images, in --image_dir, and'
     ' features your own feature vectors, in --features_file.',
-    load=_load,
+    load=settings.outside(image_task.Task),
     refused={
       image_task.OWN_DATA: 'its images are only in the program that has them'
     },

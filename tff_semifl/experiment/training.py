@@ -146,8 +146,7 @@ def _run_rounds(
       )
   metrics = _measure(experiment, state, output, last_round, latest)
   metrics = tf.nest.map_structure(
-    metrics_table.shortest,
-    metrics._replace(seconds=time.monotonic() - start),
+    metrics_table.shortest, metrics._replace(seconds=time.monotonic() - start)
   )
   best = latest.best
   if experiment.model_choice is not None:

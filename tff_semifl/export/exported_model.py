@@ -127,9 +127,7 @@ def normalize(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_part(
-  parse: Callable[[str], _Value],
-  read: Callable[[], bytes],
-  path: pathlib.Path,
+  parse: Callable[[str], _Value], read: Callable[[], bytes], path: pathlib.Path
 ) -> _Value | None:
   """Parses a file of an exported model; None if the file is missing."""
   try:

@@ -144,9 +144,7 @@ def export_saved_model(
     name = tf.gather(names, tf.argmax(logits, axis=-1))
     return {'probabilities': tf.nn.softmax(logits), 'class_name': name}
 
-  description = {
-    exported_model.IMAGE_SHAPE: tf.constant(shape),
-  }
+  description = {exported_model.IMAGE_SHAPE: tf.constant(shape)}
 
   spec, fit = _choose_input(shape)
   serving = {

@@ -18,8 +18,6 @@ from tff_semifl.metrics import metric as metric_lib
 # of 1/256, and the loss of a 0 would be infinite.
 _MIN_PROBABILITY = 1e-7
 _METRICS = ('balanced_accuracy', 'macro_f1', 'auc')
-# The number of bins in Guo et al., ICML 2017.
-_NUM_BINS = 15
 
 
 class MetricScore(NamedTuple):
@@ -41,29 +39,12 @@ class Scores:
   @functools.cached_property
   def confusion(self) -> np.ndarray:
     """Image counts by class (row) and prediction, int64 [classes, classes]."""
-    num_classes = self.probabilities.shape[1]
-    confusion = np.zeros([num_classes, num_classes], np.int64)
-    np.add.at(confusion, (self.labels, self.probabilities.argmax(axis=1)), 1)
-    return confusion
+    return metric_lib.count_confusion(self.labels, self.probabilities)
 
   @functools.cached_property
   def bins(self) -> np.ndarray:
-    """Counts by confidence, float64 [bins, 3].
-
-    Bins are 15 equal intervals of the predicted class's probability. A row has
-    the number of images, the number of correct predictions, and the sum of
-    probabilities. Bins include their upper end; the first also includes 0.
-    """
-    bins = np.zeros([_NUM_BINS, 3])
-    confidence = self.probabilities.max(axis=1).astype(np.float64)
-    bin_of = np.ceil(confidence * _NUM_BINS).astype(int) - 1
-    counts = np.stack([np.ones_like(confidence), self._is_right, confidence], 1)
-    np.add.at(bins, np.clip(bin_of, 0, _NUM_BINS - 1), counts)
-    return bins
-
-  @property
-  def _is_right(self) -> np.ndarray:
-    return self.probabilities.argmax(axis=1) == self.labels
+    """Counts by confidence, float64 [bins, 3]; see `bin_by_confidence`."""
+    return metric_lib.bin_by_confidence(self.labels, self.probabilities)
 
   @property
   def loss(self) -> float:
@@ -100,13 +81,8 @@ class Scores:
 
   @property
   def calibration_error(self) -> float:
-    """Expected calibration error, in 0..1 (Guo et al., ICML 2017).
-
-    The mean over images of the absolute difference between accuracy and mean
-    confidence in the image's bin.
-    """
-    _, right, confidence = self.bins.T
-    return float(np.abs(right - confidence).sum() / self.num_images)
+    """Expected calibration error, in 0..1; see `metric.ece`."""
+    return metric_lib.calibration_error(self.bins)
 
   @property
   def calibration_error_by_chance(self) -> float:

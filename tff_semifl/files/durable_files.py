@@ -48,12 +48,6 @@ def is_special(path: pathlib.Path) -> bool:
   return (path.exists() or path.is_symlink()) and not path.is_file()
 
 
-def require_file(path: pathlib.Path, remedy: str) -> None:
-  """Raises an `OutputError` if a path exists, but is not a regular file."""
-  if is_special(path):
-    raise OutputError(f'{path} is not a regular file; {remedy}')
-
-
 @contextlib.contextmanager
 def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
   """Opens a new file that replaces `path` when the `with` block succeeds.
@@ -61,7 +55,11 @@ def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
   The file has the permissions `mode`, restricted by the umask, from the start.
   """
   temporary = temporary_path(path)
-  require_file(temporary, 'remove it, and the same command goes on')
+  if is_special(temporary):
+    raise OutputError(
+      f'{temporary} is not a regular file; remove it, and the same command goes'
+      ' on'
+    )
   try:
     # A killed process may have left a file with a different mode.
     temporary.unlink(missing_ok=True)
@@ -76,6 +74,12 @@ def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     temporary.unlink(missing_ok=True)
     raise
   sync(path.parent)
+
+
+def write_text(path: pathlib.Path, content: str) -> None:
+  """Writes a text file, durably; what fails is an `OutputError`."""
+  with naming(path), replacing(path) as file:
+    file.write(content.encode())
 
 
 def temporary_path(path: pathlib.Path) -> pathlib.Path:

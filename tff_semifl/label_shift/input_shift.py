@@ -1,19 +1,25 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Detects sites whose images differ from the images in training.
+"""Detects sites and single images that differ from the images in training.
 
 A model can adapt to other class shares, but not to other images, such as those
 of another scanner or class. The summary of an image has, for each channel, the
 mean, the standard deviation and the mean difference of neighboring pixels; a
 feature vector is its own summary. The test compares the mean summary of a site
 with the means of the clients in training.
+
+A single image is foreign if it is of none of the classes. A classifier is less
+sure of such images: the entropy of its class probabilities, relative to that of
+equal probabilities, is compared with the entropies of clients' images.
 """
 
 from collections.abc import Sequence
+import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 import tensorflow as tf
 
 # The greatest `measure_shift` of a site like the clients. On Fashion-MNIST,
@@ -25,6 +31,8 @@ GREATEST_SHIFT = 3.5
 _GREATEST_RATIO = 25.0
 # Fewer clients do not show how much sites differ.
 LEAST_CLIENTS = 5
+_BINS = 512
+QUANTILES = np.linspace(0, 1, 101)
 
 
 class InputSums(NamedTuple):
@@ -108,3 +116,41 @@ def measure_shift(
   variance += 1e-10 * tf.square(expected) + 1e-6 * tf.reduce_mean(variance)
   ratio = tf.math.divide_no_nan(tf.square(mean - expected), variance)
   return tf.reduce_mean(tf.minimum(ratio, _GREATEST_RATIO))
+
+
+def count_entropies(logits: tf.Tensor) -> tf.Tensor:
+  """Counts images by relative entropy, float32 [bins].
+
+  `logits` are float32 [images, classes], with at least two classes.
+  """
+  logs = tf.nn.log_softmax(logits)
+  entropy = -tf.reduce_sum(tf.exp(logs) * logs, axis=1)
+  relative = entropy / math.log(logits.shape[1])
+  return tf.cast(
+    tf.histogram_fixed_width(relative, [0.0, 1.0], _BINS), tf.float32
+  )
+
+
+def find_entropy_quantiles(counts: np.ndarray) -> tuple[float, ...]:
+  """The entropies below which 0%, 1%, and so on to 100% of the images are."""
+  below = np.append(0, np.cumsum(counts, dtype=np.float64))
+  edges = np.linspace(0, 1, _BINS + 1)
+  return tuple(np.interp(QUANTILES, below / below[-1], edges).tolist())
+
+
+def measure_foreignness(
+  probabilities: np.ndarray, quantiles: tuple[float, ...]
+) -> np.ndarray:
+  """The share of clients' images in training that are less foreign.
+
+  Args:
+    probabilities: float [images, classes].
+    quantiles: From `find_entropy_quantiles`.
+
+  Returns:
+    float64 [images], in 0..1. Of images like those of training, one in twenty
+    has a share above 0.95.
+  """
+  entropy = special.entr(probabilities.astype(np.float64)).sum(axis=1)
+  relative = entropy / math.log(probabilities.shape[1])
+  return np.interp(relative, quantiles, QUANTILES)

@@ -31,7 +31,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.label_shift import class_shares
-from tff_semifl.label_shift import foreign_images
 from tff_semifl.label_shift import input_shift
 
 NAME = 'class_share_prior.json'
@@ -69,7 +68,7 @@ class SharePrior(NamedTuple):
   weight: float = 1.0
   # The distribution of clients' images; None if unknown.
   inputs: input_shift.InputMoments | None = None
-  # Of clients' images, `foreign_images.find_quantiles`; empty if unknown.
+  # Of clients' images, `input_shift.find_entropy_quantiles`; empty if unknown.
   entropies: tuple[float, ...] = ()
 
   @property
@@ -101,7 +100,7 @@ def from_json(text: str | bytes) -> SharePrior:
     shares = tuple(map(float, values.pop('mean_shares')))
     inputs = values.pop('inputs')
     entropies = tuple(map(float, values.pop('entropies', ())))
-    if len(entropies) not in (0, number := len(foreign_images.QUANTILES)):
+    if len(entropies) not in (0, number := len(input_shift.QUANTILES)):
       raise ValueError(f'entropies: found {len(entropies)}, not {number}')
     if inputs is not None:
       inputs = input_shift.InputMoments(

@@ -35,7 +35,7 @@ def recall(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
 
   float64 [classes], NaN for a class without images.
   """
-  confusion = _count(labels, logits)
+  confusion = count_confusion(labels, logits)
   return _divide(np.diag(confusion), confusion.sum(axis=1))
 
 
@@ -44,7 +44,7 @@ def precision(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
 
   float64 [classes], NaN for a class that is never predicted.
   """
-  confusion = _count(labels, logits)
+  confusion = count_confusion(labels, logits)
   return _divide(np.diag(confusion), confusion.sum(axis=0))
 
 
@@ -58,7 +58,7 @@ def macro_f1(labels: np.ndarray, logits: np.ndarray) -> float:
 
   scikit-learn's default also counts classes that are only predicted, with F1 0.
   """
-  confusion = _count(labels, logits)
+  confusion = count_confusion(labels, logits)
   sizes = confusion.sum(axis=1)
   f1 = _divide(2 * np.diag(confusion), sizes + confusion.sum(axis=0))
   return float(np.mean(f1[sizes > 0]))
@@ -101,19 +101,35 @@ def brier(labels: np.ndarray, logits: np.ndarray) -> float:
 def ece(labels: np.ndarray, logits: np.ndarray) -> float:
   """The expected calibration error, in 0..1.
 
-  Images are binned by the probability of the predicted class, in 15 equal parts
-  of 0..1. The error is the mean over images of the absolute difference between
-  accuracy and mean probability in the image's bin. (Guo, Pleiss, Sun,
-  Weinberger. On Calibration of Modern Neural Networks. ICML 2017.)
+  The mean over images of the absolute difference between accuracy and mean
+  confidence in the image's bin. (Guo, Pleiss, Sun, Weinberger. On Calibration
+  of Modern Neural Networks. ICML 2017.)
   """
-  probabilities = _probabilities(logits)
-  confidence = probabilities.max(axis=1)
+  return calibration_error(bin_by_confidence(labels, _probabilities(logits)))
+
+
+def calibration_error(bins: np.ndarray) -> float:
+  """The `ece` of the result of `bin_by_confidence`."""
+  size, right, confidence = bins.T
+  return float(np.abs(right - confidence).sum() / size.sum())
+
+
+def bin_by_confidence(
+  labels: np.ndarray, probabilities: np.ndarray
+) -> np.ndarray:
+  """Counts by confidence, float64 [bins, 3].
+
+  Bins are 15 equal intervals of the predicted class's probability. A row has
+  the number of images, the number of correct predictions, and the sum of
+  probabilities. Bins include their upper end; the first also includes 0.
+  """
+  bins = np.zeros([_NUM_BINS, 3])
+  confidence = probabilities.max(axis=1).astype(np.float64)
   is_right = probabilities.argmax(axis=1) == labels
-  # Bins include their upper end; the first bin also includes 0.
-  bins = np.maximum(np.ceil(confidence * _NUM_BINS).astype(int), 1) - 1
-  bins = np.minimum(bins, _NUM_BINS - 1)
-  excess = np.bincount(bins, weights=is_right - confidence)
-  return float(np.abs(excess).sum() / len(labels))
+  bin_of = np.ceil(confidence * _NUM_BINS).astype(int) - 1
+  counts = np.stack([np.ones_like(confidence), is_right, confidence], 1)
+  np.add.at(bins, np.clip(bin_of, 0, _NUM_BINS - 1), counts)
+  return bins
 
 
 def _log_probabilities(logits: np.ndarray) -> np.ndarray:
@@ -132,7 +148,7 @@ def _area(is_class: np.ndarray, scores: np.ndarray) -> float:
   return (ranks.sum() - least) / num_pairs
 
 
-def _count(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
+def count_confusion(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
   """The confusion matrix, int64 [classes, classes], with labels as rows."""
   num_classes = logits.shape[1]
   pairs = np.asarray(labels, np.int64) * num_classes + logits.argmax(axis=1)

@@ -20,7 +20,6 @@ import tensorflow_federated as tff
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
-from tff_semifl.models import model_checks
 from tff_semifl.models import pure_functions
 from tff_semifl.models import static_batch_norm
 from tff_semifl.randomness import random_draws
@@ -178,7 +177,7 @@ def from_keras(
       weight is trainable, or a layer cannot be converted to a pure function.
   """
   model = keras_conversion.convert(model)
-  model_checks.check(model)
+  keras_conversion.check(model)
   kinds = find_weights(model)
   if not kinds.trainable:
     raise ValueError(f'Model {model.name!r} has no weights to train.')

@@ -173,9 +173,7 @@ def _uniform(num_inputs: int, seed: int) -> tf.keras.initializers.Initializer:
   return tf.keras.initializers.RandomUniform(-bound, bound, seed=seed + 2**30)
 
 
-def to_group_norm(
-  layer: tf.keras.layers.Layer,
-) -> tf.keras.layers.Layer:
+def to_group_norm(layer: tf.keras.layers.Layer) -> tf.keras.layers.Layer:
   """Group normalization with gamma and beta, but no statistics.
 
   There are 32 groups, as in the code of Zhang et al., or the largest smaller

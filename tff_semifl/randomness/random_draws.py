@@ -134,10 +134,7 @@ def dropping_by(seed: tf.Tensor | object) -> Iterator[None]:
 
 
 def select_from_stream(
-  num_images: tf.Tensor,
-  batch_size: int,
-  step: tf.Tensor,
-  order_seed: tf.Tensor,
+  num_images: tf.Tensor, batch_size: int, step: tf.Tensor, order_seed: tf.Tensor
 ) -> tf.Tensor:
   """Indices of the images in batch number `step`, int32 [batch].
 

@@ -51,9 +51,7 @@ LEARNING_CURVES = (
   Panel('validation/accuracy', 'Validation accuracy', '% of validation images'),
   Panel('client/label_ratio', 'Label ratio', '% of images'),
   Panel(
-    'client/micro_threshold_accuracy',
-    'Accuracy above threshold',
-    '% of labels',
+    'client/micro_threshold_accuracy', 'Accuracy above threshold', '% of labels'
   ),
 )
 _PANELS = {panel.column: panel for panel in LEARNING_CURVES}
@@ -68,9 +66,7 @@ def create_panel(column: str) -> Panel:
 
 
 def create_figure(
-  experiments: Experiments,
-  panels: Sequence[Panel],
-  title: str,
+  experiments: Experiments, panels: Sequence[Panel], title: str
 ) -> figure.Figure:
   """A figure of panels side by side, with a learning curve for each name.
 

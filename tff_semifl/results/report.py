@@ -65,8 +65,7 @@ def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
   content = create(runs)
   with durable_files.naming(path):
     path.parent.mkdir(parents=True, exist_ok=True)
-    with durable_files.replacing(path) as file:
-      file.write(content.encode())
+  durable_files.write_text(path, content)
 
 
 @contextlib.contextmanager

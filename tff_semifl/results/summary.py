@@ -46,10 +46,7 @@ def summarize(values: Sequence[float | None]) -> Summary:
     return Summary(mean, nan, nan, intervals.Interval(nan, nan))
   # The sample deviation, because the seeds are a sample of all seeds.
   return Summary(
-    mean,
-    statistics.stdev(known),
-    standard_error(known),
-    of_mean(known),
+    mean, statistics.stdev(known), standard_error(known), of_mean(known)
   )
 
 

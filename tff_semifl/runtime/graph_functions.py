@@ -138,9 +138,7 @@ def import_part(
   """
   nodes = function_graphs.ancestors(graph_def, fetches)
   part = tf.compat.v1.GraphDef(
-    node=nodes.values(),
-    library=graph_def.library,
-    versions=graph_def.versions,
+    node=nodes.values(), library=graph_def.library, versions=graph_def.versions
   )
   used = [
     index

@@ -187,6 +187,10 @@ class Settings:
           value = _convert(field.name, value, kind, kept.values)
           object.__setattr__(self, field.name, value)
 
+  def error(self, name: str, problem: str) -> SettingError:
+    """An error of the setting `name` of this part, with its present value."""
+    return SettingError(name, getattr(self, name), problem)
+
 
 def _check_instance(owner: type[Settings], name: str, value: Any) -> None:
   if isinstance(value, type) and issubclass(value, Settings):

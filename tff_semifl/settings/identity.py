@@ -65,10 +65,7 @@ def _identify(value: Any, path: str) -> Any:
   kind = type(value)
   try:
     if isinstance(value, type) or not dataclasses.is_dataclass(value):
-      return {
-        'name': references.qualified_name(value),
-        'digest': digest(value),
-      }
+      return {'name': references.qualified_name(value), 'digest': digest(value)}
     found = {'class': references.qualified_name(kind)}
     if not references.is_of_library(kind):
       found['code'] = digest(kind)
@@ -107,9 +104,7 @@ def _told_fields(value: Any) -> Iterator[tuple[dataclasses.Field, Any]]:
 
 
 def _take_apart(
-  value: Any,
-  is_strict: bool = True,
-  outer: tuple[types.FunctionType, ...] = (),
+  value: Any, is_strict: bool = True, outer: tuple[types.FunctionType, ...] = ()
 ) -> Any:
   """Describes a value by nested lists of texts.
 

@@ -76,10 +76,10 @@ def check_callable(found: Any, *arguments: str) -> None:
     pass  # Some C functions have no signature.
 
 
-def load(reference: str, expected: type | None = None) -> Any:
+def load(reference: str) -> Any:
   """Loads an object by its reference, also from the working directory.
 
-  Raises a `ValueError` if the object cannot be loaded or is not an `expected`.
+  Raises a `ValueError` if the object cannot be loaded.
   """
   if isinstance(reference, Given):
     return reference.value
@@ -99,14 +99,9 @@ def load(reference: str, expected: type | None = None) -> Any:
   except ImportError as error:
     raise ValueError(f'cannot be imported: {error}') from error
   try:
-    found = operator.attrgetter(name)(module)
+    return operator.attrgetter(name)(module)
   except AttributeError as error:
     raise ValueError(f'module {module_name} has no {name}') from error
-  if expected is not None and not isinstance(found, expected):
-    raise ValueError(
-      f'is a {type(found).__name__}; must be a {expected.__name__}'
-    )
-  return found
 
 
 class Options(collections.UserDict[str, Any]):
@@ -153,7 +148,7 @@ def find_variable(value: Any, kind: type) -> str | None:
   None if the module has no variable with this value, or is a program's.
   """
   module = sys.modules.get(kind.__module__)
-  if module is None or is_of_program(kind):
+  if module is None or _find_module(kind) == _MAIN:
     return None
   names = [name for name, each in vars(module).items() if each is value]
   return f'{_find_module(kind)}:{names[0]}' if names else None
@@ -173,14 +168,6 @@ def is_of_library(named: Any) -> bool:
   return any(
     _INSTALLED.intersection(pathlib.Path(path).parts) for path in paths if path
   )
-
-
-def is_of_program(named: Any) -> bool:
-  """Whether a class or function is in a program or notebook.
-
-  Other programs cannot import such a class or function.
-  """
-  return _find_module(named) == _MAIN
 
 
 def _find_module(named: Any) -> str:

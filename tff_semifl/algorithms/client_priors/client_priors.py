@@ -19,7 +19,6 @@ from tff_semifl.algorithms.client_priors import process
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state
-from tff_semifl.core import federated_process
 from tff_semifl.label_shift import class_shares
 from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import intervals
@@ -85,9 +84,7 @@ class ClientPriors(system.System):
     ' measured; choose another method'
   )
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
+  def build(self, ingredients: system.Ingredients) -> system.Process:
     return process.build(
       ingredients.classifier,
       self.aggregator.build(),
@@ -100,18 +97,13 @@ class ClientPriors(system.System):
     if self.clients_per_round is None:
       return
     if self.clients_per_round > num_clients:
-      raise settings.SettingError(
-        'clients_per_round',
-        self.clients_per_round,
-        f'there are {num_clients} clients',
-      )
+      raise self.error('clients_per_round', f'there are {num_clients} clients')
     needed = server_steps.PASSES * math.ceil(
       num_clients / self.clients_per_round
     )
     if self.total_rounds < needed:
-      raise settings.SettingError(
+      raise self.error(
         'total_rounds',
-        self.total_rounds,
         f'with {self.clients_per_round} of {num_clients} clients a round,'
         f' choose {needed}',
       )

@@ -336,12 +336,8 @@ def build(
   return federated_process.build_federated_process(
     initialize_fn,
     run_round,
-    server_data_type=tff.FederatedType(
-      pipelines.labeled_type(shape), tff.SERVER
-    ),
-    client_data_type=tff.FederatedType(
-      pipelines.client_type(shape), tff.CLIENTS
-    ),
+    server_data_type=pipelines.labeled_type(shape),
+    client_data_type=pipelines.client_type(shape),
     prepare=prepare,
   )
 

@@ -99,16 +99,12 @@ class FedMatch(system.System):
     settings.AT_LEAST_1,
   )
   rounds_per_help: int = settings.setting(
-    10,
-    'Rounds from one choice of helpers to the next.',
-    settings.AT_LEAST_1,
+    10, 'Rounds from one choice of helpers to the next.', settings.AT_LEAST_1
   )
   client_loss_weights: ClientLossWeights = ClientLossWeights()
   averaging: _Averaging = _Averaging()
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
+  def build(self, ingredients: system.Ingredients) -> system.Process:
     classifier = ingredients.classifier
     kernels = fedmatch_networks.find_parts(classifier.trainable_names)
     descent = tff.learning.optimizers.build_sgdm(self.rounds.learning_rate)
@@ -148,7 +144,7 @@ class FedMatch(system.System):
   def train_server(
     self,
     classifier: functional.ImageClassifier,
-    optimizer: tff.learning.optimizers.Optimizer,
+    optimizer: optimizers.Optimizer,
     weights: functional.ModelWeights,
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
@@ -180,7 +176,7 @@ class FedMatch(system.System):
   def train_client(
     self,
     ingredients: system.Ingredients,
-    optimizer: tff.learning.optimizers.Optimizer,
+    optimizer: optimizers.Optimizer,
     helpers: tuple[tf.Tensor, ...],
     weights: functional.ModelWeights,
     context: federated_process.RoundContext,

@@ -53,8 +53,7 @@ class FedSGD(gradient_steps.GradientSteps):
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
     """Labels the weakly augmented images of a batch, as FixMatch does."""
     weak = ingredients.weak_augmentation(
-      tf.gather(data['image'], batch),
-      node.seed(random_seeds.Purpose.WEAK_VIEW),
+      tf.gather(data['image'], batch), node.seed(random_seeds.Purpose.WEAK_VIEW)
     )
     return pseudo_labels.from_logits(
       ingredients.classifier.batch_logits(weights, weak)
@@ -87,9 +86,7 @@ class FedSGDAsInSemiFL(system.System):
     settings.AT_LEAST_1,
   )
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
+  def build(self, ingredients: system.Ingredients) -> system.Process:
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
     return composition.build(
       composition.Parts(
@@ -111,7 +108,7 @@ class FedSGDAsInSemiFL(system.System):
   def _train(
     self,
     ingredients: system.Ingredients,
-    optimizer: tff.learning.optimizers.Optimizer,
+    optimizer: optimizers.Optimizer,
     state: Any,
     weights: functional.ModelWeights,
     context: federated_process.RoundContext,
@@ -218,9 +215,7 @@ class FedSGDAsInSemiFL(system.System):
       (
         0,
         num_batches,
-        optimizer.set_hparams(
-          state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
-        ),
+        optimizers.with_rate(optimizer, state, context.learning_rate),
         tuple(weights.trainable),
         (tf.zeros([3]), tf.zeros([3])),
         pseudo_labels.no_given_labels(),
@@ -240,9 +235,8 @@ class FedSGDAsInSemiFL(system.System):
 
   def check_num_clients(self, num_clients: int) -> None:
     if self.clients_per_step > num_clients:
-      raise settings.SettingError(
+      raise self.error(
         'clients_per_step',
-        self.clients_per_step,
         f'there are {num_clients} clients; a step can have at most as many',
       )
 

@@ -153,6 +153,6 @@ def summarize_clients(
         ),
         num_participating=tf.math.count_nonzero(num_images, dtype=tf.float32),
         num_rejected=tf.constant(0.0),
-      ),
+      )
     )
   )

@@ -48,9 +48,7 @@ class LabelsAlone(system.System):
     training_settings.ClippedNesterov()
   )
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
+  def build(self, ingredients: system.Ingredients) -> system.Process:
     return build_process_without_clients(
       ingredients,
       round_parts.build_server_work(

@@ -117,9 +117,7 @@ class Mixing(settings.Settings):
     settings.ABOVE_0,
   )
   mixup_concentration: float = settings.setting(
-    0.75,
-    'Both parameters of the Beta distribution of mixup.',
-    settings.ABOVE_0,
+    0.75, 'Both parameters of the Beta distribution of mixup.', settings.ABOVE_0
   )
   ramp_up_steps: int = settings.setting(
     2**14,

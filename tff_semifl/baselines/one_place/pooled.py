@@ -16,7 +16,6 @@ import math
 from typing import Any, NamedTuple
 
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.algorithms import system
@@ -65,16 +64,13 @@ class Steps(settings.Settings):
   def __post_init__(self) -> None:
     super().__post_init__()
     if self.total_steps % self.steps_per_round:
-      raise settings.SettingError(
-        'steps_per_round',
-        self.steps_per_round,
-        f'must divide total_steps, {self.total_steps}',
+      raise self.error(
+        'steps_per_round', f'must divide total_steps, {self.total_steps}'
       )
     num_drawn = self.total_steps * self.num_unlabeled
     if num_drawn > _MOST_DRAWS:
-      raise settings.SettingError(
+      raise self.error(
         'total_steps',
-        self.total_steps,
         f'of {self.num_unlabeled} unlabeled images are {num_drawn} images; at'
         f' most {_MOST_DRAWS} can be counted',
       )
@@ -103,7 +99,7 @@ class KernelDecay(settings.Settings):
 
   def build(
     self, trainable_names: Sequence[str], num_others: int
-  ) -> tff.learning.optimizers.Optimizer:
+  ) -> optimizers.Optimizer:
     """The optimizer of the named weights and `num_others` weights of a head."""
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
@@ -141,9 +137,7 @@ class Pooled(system.System):
     settings.BELOW_1,
   )
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
+  def build(self, ingredients: system.Ingredients) -> system.Process:
     return centralized.build_process_without_clients(
       ingredients,
       self.build_server_work(ingredients),
@@ -173,7 +167,7 @@ class Pooled(system.System):
   def _train(
     self,
     ingredients: system.Ingredients,
-    optimizer: tff.learning.optimizers.Optimizer,
+    optimizer: optimizers.Optimizer,
     state: StudentState,
     weights: functional.ModelWeights,
     context: federated_process.RoundContext,
@@ -215,9 +209,8 @@ class Pooled(system.System):
           self.method.loss, 'a loss that has a gradient', str(error)
         ) from error
       optimizer_state, trained = optimizer.next(
-        optimizer.set_hparams(
-          state.optimizer,
-          {optimizers.LEARNING_RATE_KEY: self._learning_rate(num)},
+        optimizers.with_rate(
+          optimizer, state.optimizer, self._learning_rate(num)
         ),
         state.trained,
         gradients,

@@ -34,7 +34,6 @@ from tff_semifl.baselines.zhang2020 import zhang2020
 from tff_semifl.core import alternating_round
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
-from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
@@ -49,7 +48,7 @@ class _Anchor(NamedTuple):
 
   pull: float  # A client moves by this fraction of the distance.
   aggregator: tff.aggregators.AggregationFactory  # The aggregation of updates.
-  optimizer: tff.learning.optimizers.Optimizer
+  optimizer: optimizers.Optimizer
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -57,9 +56,7 @@ class _Elastic(zhang2020.ManyShortRounds):
   labels = system.Labels.AT_CLIENTS
   uses_strong_views = False
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
+  def build(self, ingredients: system.Ingredients) -> system.Process:
     classifier = ingredients.classifier
     optimizer = self.optimizer.build()
     steps = self.create_steps(classifier, optimizer)
@@ -162,9 +159,8 @@ def build_elastic_work(
       own,
       context,
       pipelines.concatenate_chunks(dataset),
-      optimizer.set_hparams(
-        memory.optimizer_state,
-        {optimizers.LEARNING_RATE_KEY: context.learning_rate},
+      optimizers.with_rate(
+        optimizer, memory.optimizer_state, context.learning_rate
       ),
     )
     result, sums = client_work.report(

@@ -82,8 +82,7 @@ def group_round(
   def receive(group_weights, weights, memory):
     group = memory.slot // group_size
     return functional.ModelWeights(
-      tuple(stacked[group] for stacked in group_weights),
-      weights.non_trainable,
+      tuple(stacked[group] for stacked in group_weights), weights.non_trainable
     )
 
   def hand_in(update, update_weight, memory):
@@ -231,9 +230,7 @@ def _train_replicas(
       weak_augmentation,
       weights,
       data,
-      optimizer.set_hparams(
-        state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
-      ),
+      optimizers.with_rate(optimizer, state, context.learning_rate),
       federated_process.Node(context, -1 - replica),
     )
 

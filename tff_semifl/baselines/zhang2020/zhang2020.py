@@ -79,9 +79,8 @@ class WarmUpAndCosine(training_settings.Rounds):
   def __post_init__(self) -> None:
     super().__post_init__()
     if self.warm_up_steps >= self.schedule_steps:
-      raise settings.SettingError(
+      raise self.error(
         'warm_up_steps',
-        self.warm_up_steps,
         f'must be less than schedule_steps, {self.schedule_steps}',
       )
 
@@ -164,9 +163,7 @@ class _GroupAveraging(ManyShortRounds):
     settings.AT_LEAST_1,
   )
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
+  def build(self, ingredients: system.Ingredients) -> system.Process:
     classifier = ingredients.classifier
     # With static batch normalization, each node has running averages.
     steps = self.create_steps(

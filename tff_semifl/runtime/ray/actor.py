@@ -62,9 +62,7 @@ class Actor:
     """Returns at once, which shows that the actor is alive."""
 
   @ray.method(concurrency_group=_HEALTH)
-  def describe(
-    self,
-  ) -> tuple[int, str, ray_site.Description | None]:
+  def describe(self) -> tuple[int, str, ray_site.Description | None]:
     """Process id, versions of packages, and site (None if not at a site)."""
     site = None if self._site is None else self._site.description
     return os.getpid(), name_software(), site

@@ -118,8 +118,7 @@ def _call(compiled):
     None if argument is None else argument.name,
     parameter_type,
     tff.framework.Block(
-      [('result', call)],
-      tff.framework.Reference('result', call.type_signature),
+      [('result', call)], tff.framework.Reference('result', call.type_signature)
     ),
   )
 

@@ -14,7 +14,7 @@ import tensorflow_datasets as tfds
 
 from tests.data import tfds_files
 from tff_semifl.data import data_errors
-from tff_semifl.data import tfds_images
+from tff_semifl.experiment import tfds_task
 
 
 class LoadTest(parameterized.TestCase):
@@ -30,7 +30,7 @@ class LoadTest(parameterized.TestCase):
     }
     tfds_files.write_cifar10(self._data_dir, splits)
 
-    test, train = tfds_images.load('cifar10', ['test', 'train'], self._data_dir)
+    test, train = tfds_task.load('cifar10', ['test', 'train'], self._data_dir)
 
     for found, written in ((train, splits['train']), (test, splits['test'])):
       self.assertEqual(found.images.dtype, np.uint8)
@@ -44,7 +44,7 @@ class LoadTest(parameterized.TestCase):
       data_errors.DataError,
       f"^data set 'cifar10' is not in {self._data_dir}$",
     ):
-      tfds_images.load('cifar10', ['test'], self._data_dir, may_download=False)
+      tfds_task.load('cifar10', ['test'], self._data_dir, may_download=False)
 
   def test_prints_nothing_where_programs_print_their_results(self):
     def talk(builder):
@@ -56,7 +56,7 @@ class LoadTest(parameterized.TestCase):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
       with self.assertRaises(data_errors.DataError):
-        tfds_images.load('cifar10', ['train'], self._data_dir)
+        tfds_task.load('cifar10', ['train'], self._data_dir)
     self.assertEmpty(printed.getvalue())
 
   def _fail_to_download(self, error):
@@ -72,7 +72,7 @@ class LoadTest(parameterized.TestCase):
   def test_says_where_it_looked_and_what_went_wrong(self):
     self._fail_to_download(OSError('No route to host\nand much more'))
     with self.assertRaises(data_errors.DataError) as raised:
-      tfds_images.load('cifar10', ['train'], self._data_dir)
+      tfds_task.load('cifar10', ['train'], self._data_dir)
     message = str(raised.exception)
     self.assertStartsWith(
       message, f"data set 'cifar10' is not in {self._data_dir}"
@@ -96,7 +96,7 @@ class DamagedFilesTest(parameterized.TestCase):
 
   def _assert_refused(self, *parts):
     with self.assertRaises(data_errors.DataError) as raised:
-      tfds_images.load('cifar10', ['train'], str(self._folder))
+      tfds_task.load('cifar10', ['train'], str(self._folder))
     message = str(raised.exception)
     self.assertNotIn('\n', message)
     for part in parts:
