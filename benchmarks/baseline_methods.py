@@ -129,7 +129,7 @@ def _alternate(
 ) -> Found:
   """Alternates between posteriors and a classifier of all examples.
 
-  `respond` maps logits, under the labels' class shares, to posteriors.
+  `respond` maps logits, which assume the labels' class shares, to posteriors.
   """
   logits, test = problem.logits / temperature, problem.test_logits
   head, prior = None, np.log(problem.prior)

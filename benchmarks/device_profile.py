@@ -46,12 +46,12 @@ def measure(
 
   Args:
     devices: Names of logical devices; clients train on the first, one by one.
-    size: The federation.
+    size: The size of the federation.
 
   Yields:
-    The largest items of the host and, if TensorFlow sees its kernels, of the
-    GPU: milliseconds in a round, without the events inside an event. Threads
-    that wait for others count as well.
+    For the host and, if TensorFlow sees its kernels, for the GPU: the events
+    with the largest self time, in milliseconds per round. Waiting threads
+    count, too.
   """
   with runtime.simulation_context(devices=devices[:1]):
     federation = federation_lib.Federation(size, jit_compile=True)

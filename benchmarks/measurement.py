@@ -19,12 +19,12 @@ class Measurement:
   """Interleaved measurements of alternatives.
 
   Attributes:
-    name: Name in the file.
+    name: Name in the file of results.
     description: What is measured.
     unit: Unit of the values.
     values: For each alternative, one number per repetition.
-    compared_with: The alternative by which the others are divided, repetition
-      by repetition; None for no comparison.
+    compared_with: The alternative whose values divide the others' values of the
+      same repetition; None for no comparison.
     target: What the numbers should be, in words; may be empty.
   """
 

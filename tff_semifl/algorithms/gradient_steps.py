@@ -82,9 +82,9 @@ class GradientSteps(system.System):
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
     """Labels the images of a batch.
 
-    `data` has the type `client_with_participation_type`; `batch` are
-    the positions of images in `data`, int32 [batch]. Returns the labels of the
-    batch, and additional fields of the client's `LocalTraining`.
+    `data` has all examples of the client, and `batch` the positions of the
+    batch's images in it, int32 [batch]. Returns the labels of the batch, and
+    additional fields of the client's `LocalTraining`.
     """
 
   def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
@@ -296,9 +296,9 @@ def select_batch(
 def extend_batch(
   batch: tf.Tensor, num_images: tf.Tensor, size: int, seed: tf.Tensor
 ) -> tf.Tensor:
-  """A batch, then other images at random up to `size`, int32 [at most size].
+  """Extends a batch by random other images to `size`, or to all images.
 
-  `batch` has positions among `num_images` images.
+  `batch` and the result, int32 [images], are positions among `num_images`.
   """
   drawn = random_draws.order(num_images, seed)
   is_in_batch = tf.scatter_nd(

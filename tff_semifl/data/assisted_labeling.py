@@ -3,8 +3,8 @@
 
 """Helps to label images: chooses images to label, and checks labels.
 
-The most typical image of each cluster of features is chosen. Labels are checked
-by the other labels, which spread over a graph of nearest neighbors.
+The most typical image of each cluster of features is chosen. A label is checked
+by all other labels, which are propagated over a graph of nearest neighbors.
 
 References:
   Hacohen, Dekel and Weinshall. Active learning on a budget: opposite strategies

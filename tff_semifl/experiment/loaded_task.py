@@ -134,9 +134,10 @@ def describe(
   origin_of_test: str = 'the test images',
   changes: str = '',
 ) -> str:
-  """One line with the numbers of images and a digest of all images.
+  """One line with the numbers of images and a digest of images and labels.
 
-  `changes` is the number of resized images and a comma, or empty.
+  Of images at sites, the digest has only the names of the sites. `changes` is
+  written before the digest, such as ' 3 resized to 64x64,'.
   """
   unlabeled, labels = data.unlabeled, data.unlabeled_labels
   shares, names = data.shares or (), ()

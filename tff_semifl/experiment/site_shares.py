@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The prior of clients' class shares, once training has ended.
+"""Estimates the prior of clients' class shares after training.
 
-A system may estimate the prior in training. Otherwise one pass over clients
-estimates it, in the runtime of training: on this machine, in a cluster or at
-sites. Only sums over clients reach the server.
+This is for systems that do not estimate it in training. One pass over clients
+uses the runtime of the training run: this machine, a cluster or sites. Only
+sums over clients reach the server.
 """
 
 import operator

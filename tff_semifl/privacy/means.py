@@ -53,8 +53,8 @@ class Aggregator(settings.Settings, abc.ABC):
 class RobustMean(Aggregator):
   """The mean of updates clipped to the 0.8 quantile of their norms.
 
-  An update far longer than earlier updates counts as zero. Clients of weight 0
-  enter the estimates with norm 0.
+  An update whose norm is far above those of earlier updates counts as zero.
+  Clients of weight 0 count with norm 0 in the estimated quantiles.
   """
 
   def build(self, **_: Any) -> tff.aggregators.WeightedAggregationFactory:

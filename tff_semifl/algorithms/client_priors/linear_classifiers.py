@@ -9,7 +9,7 @@ bias, which is not penalized.
 
 References:
   Boehning. Multinomial logistic regression algorithm. Annals of the Institute
-  of Statistical Mathematics, 1992: a bound of the Hessian that does not depend
+  of Statistical Mathematics, 1992: a bound on the Hessian that does not depend
   on the weights.
 """
 
@@ -97,7 +97,7 @@ def next_momentum(momentum: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def inverse_of_bound(second: tf.Tensor, penalties: tf.Tensor) -> tf.Tensor:
-  """Inverts Boehning's bound of the Hessian, from the `second_moments`."""
+  """Inverts Boehning's bound on the Hessian, from the `second_moments`."""
   num_features = tf.shape(second)[-1] - 1
   is_bias = tf.one_hot(num_features, num_features + 1, dtype=second.dtype)
   diagonal = tf.where(

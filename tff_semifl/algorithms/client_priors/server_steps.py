@@ -269,7 +269,7 @@ def _learn_heads(
 def step_head(
   point: tf.Tensor, matrix: tf.Tensor, components: Components, labels: Labels
 ) -> tf.Tensor:
-  """A step of the heads from a point, with Boehning's bound of the Hessian.
+  """A step of the heads from a point, with Boehning's bound on the Hessian.
 
   `matrix` is `client_sums.Means.matrix` at the point.
   """
