@@ -1,0 +1,114 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+r"""SemiFL after `client_prior_network` on digits, with clients that are alike.
+
+  python -m benchmarks.alike_clients --table_file=alike.csv --seeds=0,1,2,3,4
+
+Without class shares of their own, clients label as `client_priors` predicts. A
+network learns these labels, and SemiFL begins with its weights. Each row has
+the test accuracies of a seed: of the regression on the labels, of the linear
+layer, of the network, and of SemiFL with new weights and with the network's.
+"""
+
+from collections.abc import Mapping
+import pathlib
+import tempfile
+from typing import Any
+
+from absl import app
+from absl import flags
+import tensorflow as tf
+
+import tff_semifl as sfl
+from tff_semifl.experiment import metrics_table
+from tff_semifl.models import functional
+
+_TABLE_FILE = flags.DEFINE_string(
+  'table_file', None, 'CSV file that rows are added to.', required=True
+)
+_SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2', '3', '4'], 'Seeds.')
+_RATE = flags.DEFINE_float('learning_rate', 0.1, 'Learning rate of SemiFL.')
+_COLUMNS = (
+  'seed',
+  'labels_alone',
+  'layer',
+  'network',
+  'semifl',
+  'semifl_from_network',
+)
+_SEMIFL = {
+  'client_epochs': 3,
+  'client_batch_size': 16,
+  'server_epochs': 2,
+  'server_batch_size': 10,
+  'total_rounds': 30,
+  'confidence_threshold': 0.9,
+  'normalization': 'group',
+}
+
+
+def _run(
+  system: str, name: str, settings: Mapping[str, Any]
+) -> tuple[Any, metrics_table.Metrics, tf.keras.Model]:
+  """The weights and metrics after a run, and a model for the weights."""
+  experiment = sfl.create_experiment(
+    system,
+    sfl.TASKS['digits'],
+    experiment_name=name,
+    num_labeled=20,
+    num_clients=10,
+    partition='iid',
+    tensorboard=False,
+    **settings,
+  )
+  folder = sfl.open_folder(experiment)
+  with sfl.simulation_context():
+    result = sfl.run(experiment, folder, quiet=True)
+  metrics = metrics_table.read_metrics(folder.metrics_path)
+  return result.state.global_model_weights, metrics, experiment.model
+
+
+def measure(seed: int, output_dir: str) -> list[float]:
+  """The accuracies of a seed, in the order of the columns."""
+  common = {'seed': seed, 'output_dir': output_dir}
+  layer = _run('client_priors', 'layer', common | {'model': 'linear'})[1]
+  common['clients_per_round'] = 5
+  weights, network, model = _run(
+    'client_prior_network',
+    'network',
+    common | {'model': 'wide_resnet', 'total_rounds': 1000},
+  )
+  common |= _SEMIFL | {'learning_rate': _RATE.value}
+  alone = _run('semifl', 'semifl', common | {'model': 'wide_resnet'})[1]
+  functional.find_weights(model).assign(functional.ModelWeights(*weights))
+  config, arrays = model.get_config(), model.get_weights()
+
+  def create_trained(shape, num_classes) -> tf.keras.Model:
+    del shape, num_classes
+    trained = tf.keras.Model.from_config(config)
+    trained.set_weights(arrays)
+    return trained
+
+  after = _run('semifl', 'after', common | {'model': create_trained})[1]
+  last = [each['test/accuracy'][-1] for each in (layer, network, alone, after)]
+  return [layer['test/accuracy'][0], *last]
+
+
+def main(argv: list[str]) -> None:
+  """Measures each seed, and adds its row."""
+  del argv
+  path = pathlib.Path(_TABLE_FILE.value)
+  if not path.exists():
+    path.write_text(','.join(_COLUMNS) + '\n')
+  for seed in _SEEDS.value:
+    with tempfile.TemporaryDirectory() as output_dir:
+      found = measure(int(seed), output_dir)
+    row = ','.join([seed, *(f'{each:.4f}' for each in found)])
+    with path.open('a') as file:
+      file.write(f'{row}\n')
+    print(row, flush=True)
+
+
+if __name__ == '__main__':
+  app.run(main)
