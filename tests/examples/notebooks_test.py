@@ -12,10 +12,12 @@ from absl.testing import parameterized
 import nbclient
 import nbformat
 import pytest
+import tensorflow_datasets as tfds
 
 from tests.repository import source_tree
 
-_NOTEBOOKS = ('own_photos_and_method', 'semifl_on_digits')
+_ON_FASHION_MNIST = 'network_from_forty_labels'
+_NOTEBOOKS = (_ON_FASHION_MNIST, 'own_photos_and_method', 'semifl_on_digits')
 _FOLDER = source_tree.PROJECT_ROOT / 'examples'
 _VERSION = 4
 # Settings that take time.
@@ -92,6 +94,9 @@ class NotebooksTest(parameterized.TestCase):
   @parameterized.parameters(*_NOTEBOOKS)
   @pytest.mark.slow
   def test_runs_and_shows_what_is_stored(self, name):
+    if name == _ON_FASHION_MNIST:
+      if not tfds.builder('fashion_mnist').is_prepared():
+        self.skipTest('fashion_mnist is not prepared in TFDS_DATA_DIR')
     notebook = _read(name)
     stored = [_find_kinds(cell) for cell in _find_code(notebook)]
     num_accuracies = len(_find_accuracies(_find_code(notebook)))
