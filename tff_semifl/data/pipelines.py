@@ -50,8 +50,8 @@ def client_type(image_shape: ImageShape) -> tff.SequenceType:
 def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
   """The type of the data of clients with labels.
 
-  If only some clients have labels, `label` is empty at the others: one type for
-  all, as TFF demands, but no place for labels that are for metrics only.
+  TFF needs one type for all clients: clients without labels have an empty
+  `label`. Labels that are for metrics only are never part of the data.
   """
   return chunks(
     client_id=np.int32, image=batch_type(image_shape), label=_LABELS

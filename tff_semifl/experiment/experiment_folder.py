@@ -173,7 +173,7 @@ class MetricsFile(tff.program.ReleaseManager):
   async def release(
     self, value: tff.program.ReleasableStructure, key: int
   ) -> None:
-    """Writes a round's row, and removes rows of this and later rounds.
+    """Writes a round's row in place of the rows of this and later rounds.
 
     The row is on the disk when this returns. NaN becomes an empty cell.
     """
