@@ -135,8 +135,8 @@ def give_at_once(
 ) -> GivenLabels:
   """The `GivenLabels` of images that were labeled together.
 
-  All arguments are [number]; `is_real` is false for padding, and for images
-  with true labels. These come last.
+  All arguments are [number]. Images where `is_real` is false, padding or images
+  with true labels, come last in the result, as padding.
   """
   number = tf.cast(tf.shape(label)[0], tf.float32)
   if is_real is not True:

@@ -108,9 +108,9 @@ def teachers(estimate: Estimate) -> tf.Tensor:
 def add(
   estimate: Estimate, means: client_sums.Means, count: tf.Tensor
 ) -> Estimate:
-  """Averages the means over a round's `count` examples into the current pass.
+  """Adds a round's means to the averages of the current pass.
 
-  Means and count are float64.
+  `means` are over `count` examples; both are float64.
   """
   total = estimate.num_averaged + count
   share = tf.math.divide_no_nan(count, total)

@@ -164,7 +164,7 @@ class RampedLoss(UnlabeledLoss):
 def ramp_up(position: tf.Tensor | float, length: float) -> tf.Tensor:
   """A float32 scalar that rises linearly from 0 at position 0 to 1 at `length`.
 
-  With a length of 0 it is always 1.
+  With a length of 0 the result is always 1.
   """
   if length <= 0:
     return tf.ones([])
