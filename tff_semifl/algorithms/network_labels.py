@@ -5,8 +5,8 @@
 
 Training has four phases: the first has two fifths of the rounds, each later
 phase one fifth. In the first phase the layer labels clients' images, in each
-later phase the network as it was when the phase began (the teacher). Both give
-log p(image | class), from which a client finds its class shares and labels.
+later phase the network as it was when the phase began (the teacher). Layer and
+teacher give log p(image | class), from which a client finds shares and labels.
 
 A teacher labels only if it predicts at least as many of the server's labels, on
 which no network trains, as the layer predicts of held-out labels. Class biases

@@ -92,7 +92,7 @@ class Client(NamedTuple):
   """A client with its own predictions, the argument of `System.predict`."""
 
   number: int
-  logits: np.ndarray  # float32 [images, classes], for its unlabeled images.
+  logits: np.ndarray  # float32 [images, classes], of unlabeled images.
   prior: share_prior.SharePrior | None  # None if none was estimated.
 
 

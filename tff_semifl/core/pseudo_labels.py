@@ -4,8 +4,8 @@
 """Pseudo-labels: predictions of a model for unlabeled images.
 
 A client of SemiFL (NeurIPS 2022, section 3.3) labels all its images once, when
-it receives the model (equation 2), and trains on these labels. It returns the
-labels as `GivenLabels`, which a simulation compares with the truth.
+it receives the model (equation 2), and trains on these labels. The result has
+the labels as `GivenLabels`, which a simulation compares with the true labels.
 """
 
 from typing import NamedTuple

@@ -169,7 +169,8 @@ class ClientPopulation:
   def chosen(self, round_num: int) -> list[int]:
     """Samples the cohort of a round uniformly without replacement.
 
-    Round 0 has no clients: only the server trains (SemiFL, Algorithm 1).
+    Round 0 has no clients: only the server trains (SemiFL, Algorithm 1). With
+    `in_passes`, successive cohorts divide a random order of all clients.
     """
     if round_num == 0:
       return []

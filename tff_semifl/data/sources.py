@@ -93,8 +93,8 @@ class LabeledImages(NamedTuple):
 class ImagePool(NamedTuple):
   """The images that are partitioned among clients.
 
-  `true_labels` are as in `LabeledImages`. They are only for metrics of
-  pseudo-labels, unless the client trains on labels.
+  `true_labels`, as in `LabeledImages`, are only for metrics of pseudo-labels,
+  unless the client trains on labels.
   """
 
   images: Images

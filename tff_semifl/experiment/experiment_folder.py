@@ -207,7 +207,7 @@ def open_folder(
 ) -> ExperimentFolder:
   """Creates or opens an experiment's folder.
 
-  `computed` are settings of the runtime by name. They are also recorded, and
+  `computed` are settings of the runtime by name, which are recorded, too, but
   may change when the run is resumed.
 
   Raises:

@@ -58,7 +58,7 @@ LEAST_SITE_EVIDENCE = 0.01
 class SharePrior(NamedTuple):
   """A prior with which a classifier adapts to the class shares of a site."""
 
-  mean_shares: tuple[float, ...]  # The classifier assumes these, all above 0.
+  mean_shares: tuple[float, ...]  # Assumed by the classifier, all above 0.
   strength: float  # The Dirichlet strength; infinite if clients are alike.
   temperature: float  # Divides the classifier's logits.
   # The gain in log-likelihood of a client's image by own shares, in nats.

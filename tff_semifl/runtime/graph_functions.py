@@ -162,7 +162,7 @@ def import_part(
 
 
 class GraphFunctionCache:
-  """A cache with one graph function for equal graphs, while it is in use."""
+  """A cache with one graph function for equal graphs, until it is unused."""
 
   def __init__(
     self,

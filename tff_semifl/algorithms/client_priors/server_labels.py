@@ -4,7 +4,7 @@
 """Cross-validation folds of the server's labels, and regressions on the labels.
 
 Each classifier is trained on all labels, and once more without each of the
-`FOLDS` folds. These `REPLICAS` trainings are a dimension of all weights.
+`FOLDS` folds. All weights have a dimension for these `REPLICAS` trainings.
 """
 
 from typing import NamedTuple

@@ -37,7 +37,7 @@ class ClientModel(NamedTuple):
 
   phi: Any
   output: Any  # Probabilities for the noise image, float32 [classes].
-  is_usable: Any  # Whether the client trained it.
+  is_usable: Any  # Whether the client has an update.
 
 
 def create_probe_image(
