@@ -98,7 +98,7 @@ class Labeler(method.Guiding):
 
 
 def _unpack(kept: network_labels.Kept) -> network_labels.Kept:
-  """The named tuples of a state that TFF has made a structure of."""
+  """Restores the named tuples of a state that TFF converted to structs."""
   priors, teacher, bias = kept
   return network_labels.Kept(
     state_lib.State(*priors), functional.ModelWeights(*teacher), bias

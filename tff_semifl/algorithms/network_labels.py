@@ -64,7 +64,7 @@ class Sums(NamedTuple):
 
 
 def find_phase(round_num: tf.Tensor, total_rounds: int) -> tf.Tensor:
-  """The phase of a round from 1 on, an int32 scalar from 0 on."""
+  """The phase of a round, int32 scalars; rounds begin at 1, phases at 0."""
   return tf.maximum((round_num - 1) * _PARTS // total_rounds - 1, 0)
 
 

@@ -223,7 +223,7 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def rounds_may_be_added(self) -> bool:
-    """Whether a run can be extended: no round depends on their number."""
+    """Whether rounds may be added: none depends on the number of rounds."""
     rounds = [
       part.of_any_number
       for part in settings.parts_of(self)

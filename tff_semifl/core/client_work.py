@@ -104,7 +104,7 @@ class Memory(NamedTuple):
 
 
 class Kept(NamedTuple):
-  """Whether the optimizer state is kept; model -> a method's first memory."""
+  """What clients keep; `initialize` is model -> the method's first memory."""
 
   optimizer_state: bool = False
   initialize: Callable[[functional.ImageClassifier], Any] | None = None

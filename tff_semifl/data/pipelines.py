@@ -59,7 +59,7 @@ def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def chunks(**fields: Any) -> tff.SequenceType:
-  """The type of chunks with these fields, types by name in order."""
+  """The type of chunks with these fields: types by name, in order."""
   return tff.SequenceType(collections.OrderedDict(fields))
 
 
@@ -221,7 +221,7 @@ class ClientPopulation:
     return [*map(_to_dataset, map(self._chunk, range(self.num_clients)))]
 
   def preparation_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
-    """Like `all_datasets`, with features in place of images if it has any."""
+    """Like `all_datasets`, with any features in place of images."""
     if self._features is None:
       return self.all_datasets()
     return [

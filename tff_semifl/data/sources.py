@@ -145,7 +145,7 @@ class TaskData(NamedTuple):
 
   @property
   def server_images(self) -> np.ndarray:
-    """`train`, or `test` without it: statistics reveal nothing of clients."""
+    """The images for statistics: `train`'s, or else `test`'s, not clients'."""
     return (self.train if len(self.train.labels) else self.test).images
 
 

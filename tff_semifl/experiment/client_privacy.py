@@ -96,7 +96,7 @@ def check(experiment: experiment_settings.ExperimentSettings) -> None:
 
 
 def check_statistics(kind: str | None) -> None:
-  """Raises a SettingError if `batch_norm_statistics` tells of clients."""
+  """Raises a SettingError if `batch_norm_statistics` uses clients' images."""
   if kind in ('federated', 'pooled'):
     raise settings.SettingError(
       'batch_norm_statistics',

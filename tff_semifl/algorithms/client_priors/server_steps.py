@@ -171,7 +171,7 @@ def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
 
 
 def has_many_examples(estimate: Estimate, components: Components) -> tf.Tensor:
-  """Whether examples are many per weight of a head, a bool scalar."""
+  """Whether there are many examples per weight of a head, a bool scalar."""
   num_used = tf.math.count_nonzero(components.variances, dtype=tf.float64)
   num_weights = num_used * estimate.averages.posteriors.shape[-1]
   return components.count >= _LEAST_EXAMPLES_PER_WEIGHT * num_weights

@@ -72,13 +72,13 @@ class PooledStep:
     )
 
   def weak_images(self, key: int = 0) -> tf.Tensor:
-    """Weakly augmented unlabeled images, uint8; each key has its own draws."""
+    """Weakly augmented unlabeled images, uint8; draws depend on `key`."""
     return self.weak_augmentation(
       self.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
   def strong_images(self, key: int = 0) -> tf.Tensor:
-    """Strongly augmented unlabeled images, uint8; each key has own draws."""
+    """Strongly augmented unlabeled images, uint8; draws depend on `key`."""
     return self.strong_augmentation(
       self.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )
