@@ -7,7 +7,7 @@ Each method takes a `Problem` and settings, and estimates the class posteriors
 of all clients' examples. Most methods alternate between posteriors and a
 classifier trained on them, `rounds` times; with 0 rounds, the classifier is the
 regression on the labels alone. Few-shot methods have no classifier for test
-images, so that one is trained on their final posteriors.
+images; a classifier is then trained on the method's final posteriors.
 
 `docs/algorithms/client_priors_on_features.md` has the references.
 """

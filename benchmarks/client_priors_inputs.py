@@ -77,7 +77,7 @@ def partition(
 def thin_out(
   labels: np.ndarray, ratio: float, rng: np.random.Generator
 ) -> np.ndarray:
-  """The indices of a long tail: class frequencies fall from 1 to 1 / ratio."""
+  """Indices of a fraction of each class; fractions fall from 1 to 1 / ratio."""
   found = rng.permutation(np.unique(labels))
   shares = ratio ** -np.linspace(0, 1, len(found))
   return np.concatenate(

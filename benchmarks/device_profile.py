@@ -20,7 +20,7 @@ from tff_semifl import runtime
 _NUM_ROUNDS = 3
 _NUM_ITEMS = 25
 _HOST = '/host:CPU'
-# On a GPU: CUPTI, the library that sees kernels, is needed for it.
+# TensorFlow's plane of a GPU's kernels, which it records only with CUPTI.
 _DEVICE = '/device:GPU:0'
 
 
@@ -107,9 +107,9 @@ def _read(folder: pathlib.Path) -> dict[str, dict[str, Item]]:
 
 
 def find_own_times(events: Iterable[Event]) -> dict[str, int]:
-  """The picoseconds of each name, without those of events inside its events.
+  """The self time of each event name, in picoseconds: without nested events.
 
-  `events` are of one thread: each is inside of another, or apart from it.
+  `events` are of one thread; any two are nested, or do not overlap.
   """
   own, open_events = collections.Counter(), []
   for event in sorted(events, key=lambda event: (event.start, -event.end)):

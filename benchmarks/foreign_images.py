@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""How well images of none of the classes are told from others.
+r"""How well images of none of the classes are told from images of the classes.
 
   python -m benchmarks.foreign_images --data=digits --foreign=fashion_mnist.npz
   python -m benchmarks.foreign_images --data=cifar10.npz --foreign_class=6
@@ -11,9 +11,9 @@ of a file .npz, or a class that is left out of the data. Client priors are
 trained with four labels of each class at the server, and 20 clients, of whose
 images `--share` are foreign. A line has, for test images and other foreign
 images, the area under the ROC curve (AUC) of three scores: entropy, as in
-`launch.predict`; the greatest probability; and the cosine of centered features
-with those of the nearest label. Then come the percentages of foreign and of
-test images whose `foreign` is above 0.8.
+`launch.predict`; the greatest probability; and the cosine between the centered
+features of an image and of the nearest labeled image. Then come the percentages
+of foreign and of test images whose `foreign` is above 0.8.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Uses a GPU that is at hand for a limited time: one part after the other.
+r"""Runs parts of the benchmarks on a GPU that is available for a limited time.
 
   python -m benchmarks.gpu_stretch --parts=side_by_side,profile:3,cell:9 \
     --minutes=25 --data_dir=tensorflow_datasets
 
-A part is a program in a process of its own. At its limit it is interrupted, so
-that a run keeps its last complete round; a part that fails does not stop the
-others. After each part, --output_dir has its results and its unfinished runs,
-packed: take this folder along, and the same command goes on, on any machine.
-Complete parts are not repeated. --tiny tries everything on a CPU.
+Parts run one after the other, each in its own process. A part is interrupted at
+its time limit, and its runs keep the last complete round. If a part fails, the
+next part starts. After each part, --output_dir has the results and the packed
+unfinished runs: with a copy of this folder, the same command resumes on another
+machine. Complete parts are not repeated. --tiny tries everything on a CPU.
 """
 
 from collections.abc import Iterator, Sequence
@@ -73,8 +73,8 @@ class Row(NamedTuple):
     part: Name of the part.
     outcome: 'done', 'cut', 'failed' or 'skipped'.
     seconds: How long the part ran.
-    limit: Its limit in seconds; 0 for a skipped part.
-    result: What it left, or why it ended.
+    limit: The part's limit in seconds; 0 for a skipped part.
+    result: What the part left, or why it ended.
   """
 
   started: str

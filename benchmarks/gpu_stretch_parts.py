@@ -34,12 +34,12 @@ class Sizes(settings.Settings):
 
 
 class Part(NamedTuple):
-  """A part.
+  """A part of the benchmarks, run in a process.
 
   Attributes:
     name: Name of the part, and of its folders.
-    minutes: Its limit by default.
-    command: (sizes, folder of results, folder of runs) -> its command.
+    minutes: The default time limit.
+    command: (sizes, folder of results, folder of runs) -> the part's command.
   """
 
   name: str
@@ -68,7 +68,7 @@ def _measure(
       'benchmarks.gpu',
       *flags,
       '--num_epochs=1',
-      # The limit is that of the part.
+      # The limit of the part applies instead.
       '--minutes=1000',
       f'--output_file={results / "measurements.json"}',
       *tiny,

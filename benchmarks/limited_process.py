@@ -36,8 +36,8 @@ class Outcome(NamedTuple):
 def run(command: Sequence[str], seconds: float, log: pathlib.Path) -> Outcome:
   """Runs a command; its output is appended to a file.
 
-  The process and its children are stopped after some seconds, at most
-  `SECONDS_TO_STOP` later, and if this program is interrupted.
+  After `seconds`, or when this program is interrupted, the process and its
+  children get signals, and end at most `SECONDS_TO_STOP` later.
   """
   start = time.monotonic()
   with log.open('ab') as file:

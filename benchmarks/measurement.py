@@ -23,8 +23,8 @@ class Measurement:
     description: What is measured.
     unit: Unit of the values.
     values: For each alternative, one number per repetition.
-    compared_with: The alternative whose values divide the others' values of the
-      same repetition; None for no comparison.
+    compared_with: The alternative to compare with: values of other alternatives
+      are divided by its value in the same repetition. None for no comparison.
     target: What the numbers should be, in words; may be empty.
   """
 

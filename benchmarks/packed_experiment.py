@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""An experiment's folder as one small file, to go on with on another machine.
+"""Packs an experiment's folder into one small file, to resume elsewhere.
 
 The file, NAME.tar.xz, has the newest intact checkpoint and all other files that
-resuming needs. A run that goes on from it has the bits of a run that was never
-interrupted. Not in the file: older checkpoints, the exported model, and the log
-for TensorBoard.
+resuming needs. A run resumed from the file gives bitwise the same results as an
+uninterrupted run. Older checkpoints, the exported model and TensorBoard's log
+are left out.
 """
 
 import lzma
@@ -25,8 +25,8 @@ _LEFT_OUT = ('.lock', 'export', 'logdir')
 def pack(folder: pathlib.Path, path: pathlib.Path) -> int | None:
   """Packs an experiment; nobody may train in the folder meanwhile.
 
-  Replaces the file atomically. Returns the round of the checkpoint; None, and
-  writes nothing, if there is no checkpoint. Raises an `OutputError` if no
+  Replaces the file atomically. Returns the round of the checkpoint; without a
+  checkpoint returns None, and writes nothing. Raises an `OutputError` if no
   checkpoint is intact, or the file cannot be written.
   """
   latest = checkpoints.read_latest(folder / _CHECKPOINTS)

@@ -13,8 +13,8 @@ r"""Accuracies of the steps from `client_priors` to `client_prior_network`.
 
 Each row is the test accuracy of one classifier: the regression on the labels
 alone and the linear layer, both by `client_priors`; the network of
-`client_prior_network`; and the same network with all labels in one place, in
-equally many steps of equally many images. Rows in the table are not repeated;
+`client_prior_network`; and the same network with all labels in one place, with
+as many steps and images per step. Rows in the table are not repeated;
 with --runs_dir, an interrupted run goes on.
 """
 
@@ -97,7 +97,7 @@ def measure(
       folder,
       seed=seed,
       model=_MODEL.value,
-      # The same as of `client_prior_network`, for models that can choose.
+      # As in `client_prior_network`, for models with a choice of normalization.
       **({'normalization': 'group'} if 'resnet' in _MODEL.value else {}),
       total_epochs=max(round(_ROUNDS.value * batch / size), 1),
       learning_rate=0.05,

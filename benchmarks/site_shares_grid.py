@@ -8,8 +8,8 @@ r"""The gain from a site's class shares, for normally distributed classes.
 Each classifier is a logistic regression on a few labels of each class. The
 prior of class shares is estimated at 40 clients. Sites either resemble the
 clients, or have one class only, unlike any client. A site estimates its class
-shares from as many images as a client has. Each row of the table is a cell,
-with the mean accuracy over sites on 300 other images.
+shares from as many images as a client has. A row of the table has the mean
+accuracy over sites, on 300 other images of each site.
 """
 
 from collections.abc import Callable

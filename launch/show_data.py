@@ -3,7 +3,7 @@
 
 r"""Shows the partition of images among clients, and augmented images.
 
-It prints the clients' numbers of images and a measure of how much their classes
+The program prints the clients' numbers of images, and how much clients' classes
 differ. Figures show the numbers of images by client and class (partition.png),
 and some images with their augmentations (augmentations.png). Nothing is
 trained.
@@ -79,10 +79,10 @@ def main(own: ShowData, settings: experiment_settings.Data) -> None:
 def draw_partition(
   task: image_task.ImageTask, data: federated_data.FederatedData, title: str
 ) -> tuple[figure.Figure, str]:
-  """Plots the number of images by client and class; also returns R as text.
+  """Plots the number of images by client and class.
 
-  Images of unknown class form an additional class. If R is unknown, the text
-  says why.
+  Also returns the non-IID level R (`measure_label_skew`) as text, or why R is
+  unknown. Images of unknown class form an additional class.
   """
   labels, names = data.unlabeled.true_labels, [*task.class_names, 'unknown']
   is_unknown = labels == sources.UNKNOWN_LABEL

@@ -11,9 +11,9 @@ token of its cluster:
 
 Images are read and scaled first. Then the machine belongs to the Ray cluster at
 --address until Ctrl-C. The site is a client of each program that has
---task=image_folder and the site's name in --sites. It prints a line, with a
-digest, for each program that runs on it. With --approved it runs only approved
-programs, whose digests launch.train --dry_run lists.
+--task=image_folder and the site's name in --sites. The site prints a line, with
+a digest, for each program that runs on it. With --approved it runs only
+approved programs, whose digests launch.train --dry_run lists.
 """
 
 import dataclasses

@@ -29,7 +29,7 @@ value has the least loss, and how to train with this value:
     --values=0.01,0.03,0.1,0.3,1 --num_validation=20
 
 --print_commands only prints the commands of the runs, for GNU parallel, an
-array of SLURM jobs or Ray jobs. After these have ended, the same command
+array of SLURM jobs or Ray jobs. After all jobs have ended, the same command
 without --print_commands writes the table.
 """
 

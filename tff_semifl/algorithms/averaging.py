@@ -118,8 +118,8 @@ class Averaging(system.System):
   def create_global_optimizer(self) -> tff.learning.optimizers.Optimizer:
     """The optimizer of the step from the global model to the clients' mean.
 
-    Its gradient is the global model minus the mean, and no schedule changes its
-    rate. By default the new weights are the mean, with `global_momentum`.
+    The gradient is the global model minus the mean; no schedule changes the
+    rate. By default SGD with rate 1 and `global_momentum`.
     """
     return tff.learning.optimizers.build_sgdm(
       1.0, momentum=self.client_momentum.global_momentum
@@ -152,7 +152,7 @@ class Alternating(Averaging):
 class LabeledClients(Averaging):
   """Federated averaging with labels at some clients, none at the server.
 
-  Clients train on their labels and, where they have none, by their method.
+  A client trains on its true labels; its method labels all other images.
   """
 
   labels = system.Labels.AT_SOME_CLIENTS

@@ -60,7 +60,7 @@ def from_probabilities(
 ) -> tf.Tensor:
   """The maximum a posteriori prior of images, given class probabilities.
 
-  The estimate has `pseudo_count` additional images with the server's prior.
+  The server's prior counts as `pseudo_count` additional images.
   `probabilities` are float32 [images, classes]; there may be no images.
   """
   count = tf.cast(tf.shape(probabilities)[0], tf.float32)

@@ -5,8 +5,8 @@
 
 Before round 1, `client_priors` fits a linear classifier of pixels or features.
 In each round a client computes the class posteriors of its images, given its
-own class shares. It sends the gradient of the network's loss for one batch,
-with these posteriors as soft labels. Posteriors stay at the client.
+own class shares. The client sends the gradient of the network's loss for one
+batch, with these posteriors as soft labels. Posteriors stay at the client.
 
     prepare:  W, m, s = `client_priors`, from sums over all clients
     client k: l(x) = W x, or in later phases log p(. | x) of an earlier network
@@ -98,7 +98,7 @@ class Labeler(method.Guiding):
 
 
 def _unpack(kept: network_labels.Kept) -> network_labels.Kept:
-  """The named tuples of a state that TFF has made a structure of."""
+  """Restores the named tuples of a state that TFF converted to structs."""
   priors, teacher, bias = kept
   return network_labels.Kept(
     state_lib.State(*priors), functional.ModelWeights(*teacher), bias

@@ -3,10 +3,10 @@
 
 """SemiFL in which each client labels and trains with its own class prior.
 
-A client estimates its prior, the class shares of its images, without labels. It
-labels with the prior, and adds the log prior to the logits in its losses, so
-that training does not unlearn the classes that the client lacks. The model that
-a client returns is, like the received model, for the server's prior. See
+A client estimates its prior, the class shares of its images, without labels.
+The client labels with the prior, and adds the log prior to the logits in its
+losses, so that training does not unlearn the classes that the client lacks. The
+returned model is, like the received model, for the server's prior. See
 `client_prior`.
 """
 

@@ -6,7 +6,7 @@
 In each round a client estimates its class shares and the labels of its images
 together (`class_shares`), and sends the gradient of a batch with these labels.
 From sums over clients the server estimates how much clients differ, and
-corrects the bias of the labels. Neither is a setting.
+corrects the bias of the labels. These two estimates need no settings.
 """
 
 import collections

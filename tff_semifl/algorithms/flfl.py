@@ -141,7 +141,7 @@ class LearningStatus(client_parts.Weighting):
   """Gives clients with less confident pseudo-labels more weight."""
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
-    """1 minus mean confidence, 0 for a true label; 0 without images."""
+    """1 minus mean confidence, with 0 for true labels; 0 without images."""
     doubts = 1.0 - client.labels.confidences
     if client.true_labels is not None:
       doubts = tf.where(client.true_labels >= 0, 1.0, doubts)

@@ -48,7 +48,7 @@ class FromSums(system.System):
         raise TypeError(
           f'{type(client).__qualname__}: {hook} {problem} in FromSums'
         )
-    optimizer = tff.learning.optimizers.build_sgdm(1.0)  # It takes no step.
+    optimizer = tff.learning.optimizers.build_sgdm(1.0)  # Takes no step.
     parts = round_parts.build_round_parts(
       ingredients,
       client_work.build_client_work(

@@ -282,9 +282,9 @@ def select_batch(
   num_before: tf.Tensor,
   order_seed: tf.Tensor,
 ) -> tf.Tensor:
-  """The images of a batch of shuffled epochs, int32 [batch], maybe smaller.
+  """The positions of a batch's images, int32 [at most `batch_size`].
 
-  `num_before` counts earlier batches; epochs' orders follow from `order_seed`.
+  `num_before` counts earlier batches. `order_seed` shuffles each epoch anew.
   """
   num_batches = tf.maximum(-(-num_images // batch_size), 1)
   start = num_before % num_batches * batch_size

@@ -34,7 +34,7 @@ def check_kept(
 ) -> None:
   """Raises a TypeError if clients or server keep other values than numbers.
 
-  A client's memory must have a number.
+  A client's memory must not be empty.
   """
   hooks = [each.init_guidance for each in method.guides.values()]
   if method.keeps_memory:

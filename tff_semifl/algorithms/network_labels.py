@@ -3,14 +3,14 @@
 
 """Labels for a network: by a linear layer, later by the network itself.
 
-Training has four phases: two fifths of the rounds, and three times a fifth. In
-the first phase the layer labels clients' images, in each later phase the
-network as it was when the phase began (the teacher). Both give log p(image |
-class), from which a client finds its class shares and labels.
+Training has four phases: the first has two fifths of the rounds, each later
+phase one fifth. In the first phase the layer labels clients' images, in each
+later phase the network as it was when the phase began (the teacher). Layer and
+teacher give log p(image | class), from which a client finds shares and labels.
 
-A teacher labels only if it predicts as many of the server's labels as the
-layer predicts of held-out labels; the network does not train on them. Class
-biases b keep the mean label at the class shares m over all clients:
+A teacher labels only if it predicts at least as many of the server's labels, on
+which no network trains, as the layer predicts of held-out labels. Class biases
+b keep the mean label at the class shares m over all clients:
 
     p(c | x) ~ p_teacher(c | x) exp(b_c) pi_kc / m_c
     b <- b + step (m - mean label of the cohort) / m
@@ -64,7 +64,7 @@ class Sums(NamedTuple):
 
 
 def find_phase(round_num: tf.Tensor, total_rounds: int) -> tf.Tensor:
-  """The phase of a round from 1 on, an int32 scalar from 0 on."""
+  """The phase of a round, int32 scalars; rounds begin at 1, phases at 0."""
   return tf.maximum((round_num - 1) * _PARTS // total_rounds - 1, 0)
 
 
@@ -136,7 +136,7 @@ def label(
   Args:
     data: All images of the client, and `features` if the layer labels by them.
     batch: int32 [batch], positions of the batch in the data.
-    seed: int32 [2], of the images from which the teacher finds class shares.
+    seed: int32 [2], draws the images from which the teacher finds class shares.
   """
   alpha = message.layer.alpha
   shares = alpha / tf.reduce_sum(alpha)

@@ -92,7 +92,7 @@ class Client(NamedTuple):
   """A client with its own predictions, the argument of `System.predict`."""
 
   number: int
-  logits: np.ndarray  # float32 [images, classes], for its unlabeled images.
+  logits: np.ndarray  # float32 [images, classes], of unlabeled images.
   prior: share_prior.SharePrior | None  # None if none was estimated.
 
 
@@ -223,7 +223,7 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def rounds_may_be_added(self) -> bool:
-    """Whether a run can be extended: no round depends on their number."""
+    """Whether rounds may be added: none depends on the number of rounds."""
     rounds = [
       part.of_any_number
       for part in settings.parts_of(self)

@@ -12,8 +12,8 @@ SemiFL's paper says that it uses FixMatch's RandAugment (Sohn et al., NeurIPS
 2020); its code has the RandAugment of `semifl_policy`. Zhang et al. use
 "RandAugmentMC" of FixMatch's best known PyTorch implementation. In the PyTorch
 version enhancements only weaken, posterization keeps four more bits,
-translations are fractions of the image, the fill is black, and the box lies
-beside its point, as in SemiFL's code.
+translations are fractions of the image, the fill is black, and the box is moved
+into the image at two borders, as in SemiFL's code (`cut_out_beside`).
 """
 
 from collections.abc import Callable

@@ -139,7 +139,7 @@ def cut_out(images: tf.Tensor, boxes: tf.Tensor, *, fill: float) -> tf.Tensor:
   """Covers a box of each image (`ImageDraw.rectangle`).
 
   Boxes, int32 [batch, 4], are the first column, first row, last column and last
-  row that are covered. They may lie outside the image.
+  row that are covered. Boxes may lie outside the image.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   boxes = boxes[:, :, tf.newaxis]

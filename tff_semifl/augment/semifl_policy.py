@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The RandAugment of SemiFL's code, with which its tables were made.
+"""The RandAugment of SemiFL's code, with which SemiFL's tables were made.
 
 For each image two operations are drawn, with replacement, from a pool of 15,
 and applied with probability 1/2, all at full strength. Translations and boxes
 have sizes in pixels, chosen for ImageNet: a translation by 100 pixels removes
-an image of 32x32 pixels, and a box of 40 pixels covers most of it. 12.9% of
+an image of 32x32 pixels, and a box of 40 pixels most of such an image. 12.9% of
 augmented images have such a translation, which leaves one or two gray levels.
 The pool that the paper names is in `fixmatch_policy`.
 """

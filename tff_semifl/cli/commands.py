@@ -46,7 +46,7 @@ class Both(settings.Settings, Generic[_Own, _Part]):
 def beside(
   own: _Own, create_part: Callable[[Mapping[str, Any]], _Part]
 ) -> Callable[[Mapping[str, Any]], Both[_Own, _Part]]:
-  """Creates `Both` from a program's own settings and a function for others."""
+  """Builds a function from changes to `Both`; `part` is by `create_part`."""
   names = settings.as_dict(own)
 
   def create_both(changes: Mapping[str, Any]) -> Both[_Own, _Part]:

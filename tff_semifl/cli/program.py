@@ -77,10 +77,7 @@ def read_arguments() -> list[str]:
 
 @contextlib.contextmanager
 def _allow_unread_output() -> Iterator[None]:
-  """Ends the program quietly if stdout is a pipe without a reader.
-
-  As in `--help | head`.
-  """
+  """Ends the program quietly if nobody reads its output, as after `| head`."""
   try:
     yield
   except BrokenPipeError:

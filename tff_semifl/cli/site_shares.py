@@ -116,7 +116,7 @@ class SiteShares(settings.Settings):
 
     Returns probabilities, float32 [images, classes], and class shares, float32
     [classes]; prints the largest shares. Raises a `settings.SettingError` if
-    there are too few images to estimate class shares.
+    the images give no evidence for class shares of their own.
     """
     prior = model.prior
     logits = share_prior.to_logits(tf.constant(probabilities))

@@ -56,8 +56,8 @@ class LocalTraining(NamedTuple):
   def without_true_labels(self) -> 'LocalTraining':
     """Counts only `given_labels`, which leave out true labels.
 
-    The weight is by images trained on, as in FedAvg (McMahan et al., AISTATS
-    2017), lest clients that are sure of little outvote those with labels.
+    Clients weigh as many images as they train on, as in FedAvg (McMahan et al.,
+    2017), so that few confident images do not outweigh many true labels.
     """
     given = self.given_labels.keep_if(tf.constant(True))
     return self._replace(
@@ -104,7 +104,7 @@ class Memory(NamedTuple):
 
 
 class Kept(NamedTuple):
-  """Whether the optimizer state is kept; model -> a method's first memory."""
+  """What clients keep; `initialize` is model -> the method's first memory."""
 
   optimizer_state: bool = False
   initialize: Callable[[functional.ImageClassifier], Any] | None = None

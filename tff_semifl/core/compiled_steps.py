@@ -129,7 +129,7 @@ def _apply_to_all(
 class LabelBuffer(NamedTuple):
   """`GivenLabels` of a fixed size, for loops that XLA compiles.
 
-  Only the first `number` of `labels` are given, an int32 scalar.
+  The first `number`, an int32 scalar, of `labels` are given, the rest padding.
   """
 
   labels: GivenLabels

@@ -45,7 +45,7 @@ class RoundState(NamedTuple):
 
 
 class Trained(NamedTuple):
-  """The clients' results (`ClientResult`), and sums; None without guides."""
+  """Clients' `ClientResult`s, and sums; `reports` is None without guides."""
 
   result: tff.Value
   measurements: tff.Value

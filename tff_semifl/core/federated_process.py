@@ -115,7 +115,7 @@ def build_federated_process(
 
   `run_round` and `prepare` are called inside a federated computation, with
   state, server data and client data; `run_round` also with memories if clients
-  have any. It may return memories and given labels that are empty structures.
+  have any. Memories and given labels in the result may be empty structures.
   """
 
   def run(arguments: tff.Value) -> RoundOutput:

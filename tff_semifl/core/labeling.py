@@ -175,7 +175,7 @@ class Labeler:
   def find_pseudo(self, images: Images) -> tf.Tensor | bool:
     """Whether images get pseudo-labels, bool [images]; True for all.
 
-    Others keep their labels, unless the method itself uses labels of clients.
+    Images with a true label keep it, unless the method itself uses true labels.
     """
     if images.true_label is None or self.method.clients_have_labels:
       return True

@@ -59,8 +59,8 @@ class Guiding:
   ) -> functional.ModelWeights:
     """The global model after averaging; arguments are those of `guidance`.
 
-    `server` has the average of the clients' models, by default the result,
-    which the server may then train, and the labeled images.
+    `server` has the labeled images and the average of the clients' models, by
+    default the result. Afterwards the server may train the result.
     """
     del kept, sums
     return server.weights

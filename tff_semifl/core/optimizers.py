@@ -191,7 +191,7 @@ def build_nesterov_sgd(
       w <- w - lr * (g + momentum * a)
 
   Defaults are from Table 4 of SemiFL; `clip_norm` is only in its authors' code.
-  `is_decayed` is for each weight; in FixMatch only kernels decay.
+  `is_decayed` says which weights decay, by default all; in FixMatch, kernels.
   """
   return _Wrapped(
     inner=_NesterovSGD(

@@ -4,8 +4,8 @@
 """Pseudo-labels: predictions of a model for unlabeled images.
 
 A client of SemiFL (NeurIPS 2022, section 3.3) labels all its images once, when
-it receives the model (equation 2), and trains on these labels. It returns the
-labels as `GivenLabels`, which a simulation compares with the truth.
+it receives the model (equation 2), and trains on these labels. The result has
+the labels as `GivenLabels`, which a simulation compares with the true labels.
 """
 
 from typing import NamedTuple
@@ -135,8 +135,8 @@ def give_at_once(
 ) -> GivenLabels:
   """The `GivenLabels` of images that were labeled together.
 
-  All arguments are [number]; `is_real` is false for padding, and for images
-  with true labels. These come last.
+  All arguments are [number]. Images where `is_real` is false, padding or images
+  with true labels, come last in the result, as padding.
   """
   number = tf.cast(tf.shape(label)[0], tf.float32)
   if is_real is not True:

@@ -16,7 +16,7 @@ class Rows:
 
   Attributes:
     examples: A structure of tensors, with a row for each example, and None.
-    num_rows: int32 scalar, the number of rows with padding.
+    num_rows: int32 scalar, the number of rows, including padding.
     num_real: int32 scalar, the number of examples if there may be padding, else
       None.
     number: int32 scalar, the number of examples.

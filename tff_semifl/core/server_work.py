@@ -79,7 +79,7 @@ def build_server_work(
         functools.partial(pretraining_fn, *arguments),
       )
     weights = weights._replace(trainable=result.trainable)
-    # If it is not kept, `state` is always the initial state.
+    # Unless the optimizer's state is kept, `state` is always the initial state.
     new_state = result.optimizer_state if keep_optimizer_state else state
     return new_state, weights, result.sums.means()
 

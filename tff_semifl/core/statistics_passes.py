@@ -3,12 +3,12 @@
 
 """Computations of the statistics of static batch normalization.
 
-They are `(<W@SERVER, D> -> W@SERVER)`, and replace statistics in the weights W.
-They differ in images and formulas:
+Each is `(<W@SERVER, D> -> W@SERVER)`, and replaces statistics in the weights W.
+The computations differ in images and formulas:
 
-    build_server_pass     the server's, appendix B of SemiFL
-    build_federated_pass  the clients', appendix B
-    build_pooled_pass     all in one place, the authors' code
+    build_server_pass     the server's images, appendix B of SemiFL
+    build_federated_pass  the clients' images, appendix B
+    build_pooled_pass     all images in one place, the authors' code
 """
 
 from collections.abc import Callable

@@ -13,8 +13,8 @@ _MAX_NAMED = 5
 class DataError(ValueError):
   """An error about a user's data, with a message of one line.
 
-  `setting` names the setting at fault, such as 'image_size'; None if it is the
-  setting that names the data.
+  `setting` names the setting at fault, such as 'image_size'; None stands for
+  the setting that names the data.
   """
 
   def __init__(self, message: str, setting: str | None = None):

@@ -200,10 +200,10 @@ def join(
   shares: Sequence[np.ndarray],
   client_names: Sequence[str],
 ) -> tuple[np.ndarray, list[int]]:
-  """Joins clients' labels for training and for metrics, a pair, int32 [images].
+  """Joins clients' labels for training and for metrics to int32 [images].
 
-  Also returns the clients that have labels for training. A `DataError` names a
-  client that has both.
+  `labels` are both in this order. Also returns the clients with labels for
+  training. Raises a `DataError` if a client has labels of both kinds.
   """
   training, metrics = (
     [np.any(each[share] != sources.UNKNOWN_LABEL) for share in shares]

@@ -50,8 +50,8 @@ def client_type(image_shape: ImageShape) -> tff.SequenceType:
 def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
   """The type of the data of clients with labels.
 
-  If only some clients have labels, `label` is empty at the others: one type for
-  all, as TFF demands, but no place for labels that are for metrics only.
+  TFF needs one type for all clients: clients without labels have an empty
+  `label`. Labels that are for metrics only are never part of the data.
   """
   return chunks(
     client_id=np.int32, image=batch_type(image_shape), label=_LABELS
@@ -59,7 +59,7 @@ def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def chunks(**fields: Any) -> tff.SequenceType:
-  """The type of chunks with these fields, types by name in order."""
+  """The type of chunks with these fields: types by name, in order."""
   return tff.SequenceType(collections.OrderedDict(fields))
 
 
@@ -169,7 +169,8 @@ class ClientPopulation:
   def chosen(self, round_num: int) -> list[int]:
     """Samples the cohort of a round uniformly without replacement.
 
-    Round 0 has no clients: only the server trains (SemiFL, Algorithm 1).
+    Round 0 has no clients: only the server trains (SemiFL, Algorithm 1). With
+    `in_passes`, successive cohorts divide a random order of all clients.
     """
     if round_num == 0:
       return []
@@ -220,7 +221,7 @@ class ClientPopulation:
     return [*map(_to_dataset, map(self._chunk, range(self.num_clients)))]
 
   def preparation_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
-    """Like `all_datasets`, with features in place of images if it has any."""
+    """Like `all_datasets`, with any features in place of images."""
     if self._features is None:
       return self.all_datasets()
     return [

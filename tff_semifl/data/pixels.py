@@ -3,7 +3,7 @@
 
 """Resizes images and scales pixels, in training and in exported models.
 
-It uses only TensorFlow, the only library that an exported model needs.
+This module uses only TensorFlow, the only library that exported models need.
 """
 
 import tensorflow as tf

@@ -3,8 +3,8 @@
 
 """Non-IID partitions, by shards, a Dirichlet distribution or main classes.
 
-The first two follow SemiFL's code, which is more precise than its paper
-(docs/algorithms/data.md).
+Shards and Dirichlet partitions follow SemiFL's code, which is more precise than
+SemiFL's paper (docs/algorithms/data.md).
 """
 
 from collections.abc import Sequence

@@ -93,8 +93,8 @@ class LabeledImages(NamedTuple):
 class ImagePool(NamedTuple):
   """The images that are partitioned among clients.
 
-  `true_labels` are as in `LabeledImages`. They are only for metrics of
-  pseudo-labels, unless the client trains on labels.
+  `true_labels`, as in `LabeledImages`, are only for metrics of pseudo-labels,
+  unless the client trains on labels.
   """
 
   images: Images
@@ -145,7 +145,7 @@ class TaskData(NamedTuple):
 
   @property
   def server_images(self) -> np.ndarray:
-    """`train`, or `test` without it: statistics reveal nothing of clients."""
+    """The images for statistics: `train`'s, or else `test`'s, not clients'."""
     return (self.train if len(self.train.labels) else self.test).images
 
 

@@ -46,8 +46,8 @@ def compute_epsilon(
   a fixed size, and drawn without replacement. Renyi divergences are composed
   over rounds, without round 0 (Wang, Balle, Kasiviswanathan, 2019). Epsilon
   would be smaller with Poisson sampling and neighbors with one client more or
-  less, as some libraries assume. Epsilon
-  is infinity without noise, and 0 before any round or without clients.
+  less, as some libraries assume. The result is infinity without noise, and 0
+  before any round or without clients.
   """
   if not num_rounds or not clients_per_round:
     return 0.0
@@ -96,7 +96,7 @@ def check(experiment: experiment_settings.ExperimentSettings) -> None:
 
 
 def check_statistics(kind: str | None) -> None:
-  """Raises a SettingError if `batch_norm_statistics` tells of clients."""
+  """Raises a SettingError if `batch_norm_statistics` uses clients' images."""
   if kind in ('federated', 'pooled'):
     raise settings.SettingError(
       'batch_norm_statistics',

@@ -173,7 +173,7 @@ class MetricsFile(tff.program.ReleaseManager):
   async def release(
     self, value: tff.program.ReleasableStructure, key: int
   ) -> None:
-    """Writes a round's row, and removes rows of this and later rounds.
+    """Writes a round's row in place of the rows of this and later rounds.
 
     The row is on the disk when this returns. NaN becomes an empty cell.
     """
@@ -207,7 +207,7 @@ def open_folder(
 ) -> ExperimentFolder:
   """Creates or opens an experiment's folder.
 
-  `computed` are settings of the runtime by name. They are also recorded, and
+  `computed` are settings of the runtime by name, which are recorded, too, but
   may change when the run is resumed.
 
   Raises:

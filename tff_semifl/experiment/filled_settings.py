@@ -84,8 +84,8 @@ def count_batch_pixels(
   """The pixels of the largest batches of training and inference.
 
   Batch sizes are the settings named `*batch_size`, the server's if the name
-  begins with `server`. Neither data nor model are loaded. Both numbers are
-  infinite without clients, or if sizes are unknown.
+  begins with `server`. Neither data nor model are loaded. Numbers of training
+  batches are infinite without clients, or if a batch size is unknown.
   """
   system = _fill_in_batches(
     experiment.system, experiment.data.fill_in(task), task

@@ -136,7 +136,7 @@ def describe(
 ) -> str:
   """One line with the numbers of images and a digest of images and labels.
 
-  Of images at sites, the digest has only the names of the sites. `changes` is
+  For images at sites, the digest is of the sites' names alone. `changes` is
   written before the digest, such as ' 3 resized to 64x64,'.
   """
   unlabeled, labels = data.unlabeled, data.unlabeled_labels
@@ -186,7 +186,7 @@ def create_folder_task(
 ) -> image_task.ImageTask:
   """Creates the task of a folder of images; reads all images.
 
-  Without a folder `test`, a share of the server's images of each class become
+  Without a folder `test`, a share of the server's images of each class becomes
   test images: evenly spaced among the sorted file names, for any seed. Clients'
   images above 1 GiB are kept in a file. If sites hold the clients' images,
   sites are clients in the order of their names.

@@ -53,7 +53,7 @@ def own_data(
   Args:
     train: Labeled images: (images, labels), a mapping with 'image' and 'label',
       or a `tf.data.Dataset` of pairs or such mappings, batched or not. None if
-      only clients have labels: classes and pixel statistics are then `test`'s.
+      only clients have labels: `test` then gives classes and pixel statistics.
     test: Labeled images for evaluation, in the same forms.
     clients: Images by client, as arrays or datasets, in a sequence or a
       mapping, or a `tff.simulation.datasets.ClientData`. Labels in datasets are

@@ -59,8 +59,8 @@ class Choice(NamedTuple):
 class TrainedModel(NamedTuple):
   """The model that a run keeps: the best model, or the newest checkpoint's.
 
-  `accuracy` is the accuracy after its round, `best_accuracy` the highest of all
-  rounds. `frozen_weights` is None if none were saved.
+  `accuracy` is the model's, `best_accuracy` the highest accuracy of all rounds.
+  `frozen_weights` is None if none were saved.
   """
 
   weights: functional.ModelWeights

@@ -3,9 +3,9 @@
 
 """Estimates the prior of clients' class shares after training.
 
-This is for systems that do not estimate it in training. One pass over clients
-uses the runtime of the training run: this machine, a cluster or sites. Only
-sums over clients reach the server.
+If a system does not estimate the prior in training, one pass over clients does.
+The pass uses the runtime of the training run: this machine, a cluster or sites.
+Only sums over clients reach the server.
 """
 
 import operator

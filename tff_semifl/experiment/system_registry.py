@@ -24,7 +24,7 @@ SYSTEMS = references.Options(
       'baselines.fedsgd.fedsgd:FedSGDAsInSemiFL'
     ),
     'supervised_fedavg': 'algorithms.supervised_fedavg:Supervised',
-    # Some clients have labels, in the last of these also the server.
+    # Some clients have labels, in the last of these systems also the server.
     'fixmatch_labeled_clients': 'algorithms.fix_mix:FIXMATCH_LABELED_CLIENTS',
     'semifl_labeled_clients': 'algorithms.fix_mix:SEMIFL_LABELED_CLIENTS',
     'labeled_clients_alone': (

@@ -21,7 +21,7 @@ from tff_semifl.privacy import privacy_statement
 
 # A remedy is suggested from this ratio of the largest to the smallest class.
 _IMBALANCED = 5
-# Consecutive evaluated rounds without a pseudo-label, as in one of five runs.
+# Evaluated rounds in a row without a pseudo-label, before a warning.
 _PATIENCE = 5
 _PATIENCE_IF_WRONG = 3
 # A warning needs this share of labeled images, and this share of wrong labels.

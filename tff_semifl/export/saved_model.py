@@ -93,7 +93,7 @@ def export_saved_model(
 ) -> None:
   """Saves a trained model.
 
-  It has these signatures:
+  The SavedModel has these signatures:
 
   *   `serving_default`, also called by the loaded object itself: maps `images`,
       uint8 [batch, height, width, channels] in 0..255, of any size (see
@@ -113,7 +113,8 @@ def export_saved_model(
       a site with these shares. Shares are at least 0 and scaled to add up to 1;
       negative shares, or only zeros, are an error.
   *   `class_names`: the names of all classes.
-  *   `description`: the model's `image_shape`, int32 [3].
+  *   `description`: the model's `image_shape`, int32 [3], or the number of
+      features, int32 [1].
 
   Args:
     model: A model that maps float32 [batch, height, width, channels] in 0..255,

@@ -49,7 +49,7 @@ def take_shares(
 ) -> tf.keras.Model:
   """A model that also takes class shares, float32 [batch, classes].
 
-  With `prior.mean_shares` it predicts the same as `model`.
+  With `prior.mean_shares` the new model predicts the same classes as `model`.
   """
   shares = tf.keras.Input([len(prior.mean_shares)])
   logits = tf.keras.layers.Lambda(

@@ -77,7 +77,7 @@ def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 
 def write_text(path: pathlib.Path, content: str) -> None:
-  """Writes a text file, durably; what fails is an `OutputError`."""
+  """Writes a text file durably; raises an `OutputError` if that fails."""
   with naming(path), replacing(path) as file:
     file.write(content.encode())
 
@@ -159,7 +159,7 @@ def write_arrays(path: pathlib.Path, structure: Any) -> None:
 
 
 def read_arrays(path: pathlib.Path) -> dict[str, np.ndarray]:
-  """Reads arrays by name; a damaged or missing file is a `DamagedFileError`."""
+  """Reads arrays by name; raises a `DamagedFileError` if damaged or missing."""
   try:
     if is_special(path):
       raise ValueError('it is not a regular file')

@@ -103,8 +103,8 @@ def measure_shift(
   """The distance of a site's images from the clients' images, float32 scalar.
 
   For each number of a summary, the squared difference between the means of site
-  and clients is divided by its variance; the distance is the average. It is
-  about 1 for a site like the clients. `mean`, float32 [numbers], is the mean
+  and clients is divided by its variance; the distance is the average, about 1
+  for a site like the clients. `mean`, float32 [numbers], is the mean
   summary of the site's `count` images, a float32 scalar; `moments` come from
   training.
   """

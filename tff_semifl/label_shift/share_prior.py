@@ -58,7 +58,7 @@ LEAST_SITE_EVIDENCE = 0.01
 class SharePrior(NamedTuple):
   """A prior with which a classifier adapts to the class shares of a site."""
 
-  mean_shares: tuple[float, ...]  # The classifier assumes these, all above 0.
+  mean_shares: tuple[float, ...]  # Assumed by the classifier, all above 0.
   strength: float  # The Dirichlet strength; infinite if clients are alike.
   temperature: float  # Divides the classifier's logits.
   # The gain in log-likelihood of a client's image by own shares, in nats.
@@ -128,7 +128,7 @@ class Evidence(NamedTuple):
 def measure(logits: tf.Tensor, mean_shares: tf.Tensor) -> Evidence:
   """The evidence of a client's images, from logits, float32 [images, classes].
 
-  With more than `MOST_IMAGES` images, it uses `MOST_IMAGES` at equal distances.
+  At most `MOST_IMAGES` images are used, at equal distances in their order.
   `mean_shares` are float32 [classes], as in `SharePrior`.
   """
   num_images = tf.shape(logits)[0]
@@ -241,7 +241,8 @@ def shares_of_counts(counts: tf.Tensor) -> tf.Tensor:
 class SiteShares(NamedTuple):
   """The class shares of a site, estimated from its images, float32.
 
-  Shares sum to 1; below `LEAST_EVIDENCE` they are the mean shares.
+  Shares sum to 1. If `evidence` is below `LEAST_EVIDENCE`, `shares` are the
+  prior's mean shares.
   """
 
   shares: tf.Tensor  # [classes]

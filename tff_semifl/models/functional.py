@@ -73,8 +73,7 @@ def _find_normalizing(
 ) -> list[static_batch_norm.StaticBatchNormalization]:
   """The layers that normalize by batch statistics in training.
 
-  They are found by a call of the model, which may call some of its layers with
-  `training=False`.
+  A call finds the layers, as models may call layers with `training=False`.
   """
   kind = static_batch_norm.StaticBatchNormalization
   inner = keras_conversion.inner_layers(model)

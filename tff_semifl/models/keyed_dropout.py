@@ -80,7 +80,7 @@ class KeyedDropout(tf.keras.layers.Layer):
 
 
 def replace(layer: tf.keras.layers.Dropout, key: int) -> KeyedDropout:
-  """A layer that drops as often as a layer of Keras; channels come last."""
+  """The `KeyedDropout` for a dropout layer of Keras; channels come last."""
   noise_shape = layer.noise_shape
   if isinstance(layer, _SPATIAL_DROPOUT):
     noise_shape = (None, *[1] * (layer.input_spec.ndim - 2), None)

@@ -132,7 +132,7 @@ def _sum(values: tf.Tensor) -> tf.Tensor:
 def with_padding(num_real: tf.Tensor | None) -> Iterator[None]:
   """A context in which layers ignore padding.
 
-  `num_real` is the number of rows before the padding; None without it.
+  `num_real` is the number of rows before the padding; None without padding.
   """
   token = _NUM_REAL.set(num_real)
   try:

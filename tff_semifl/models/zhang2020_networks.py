@@ -4,7 +4,7 @@
 """The networks of Zhang et al., with PyTorch's default initial weights.
 
 For EMNIST, the paper names the network of Reddi et al., but the authors' code
-has another network with as many parameters. Both networks have no normalization
+has another network with as many parameters. Neither network has normalization
 (two unused group normalizations of the code are omitted), and `train_logits`
 needs a seed for dropout. For CIFAR-10 and SVHN, the authors use a ResNet-18
 with the original blocks: normalization after each convolution, activation after

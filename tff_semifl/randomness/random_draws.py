@@ -3,10 +3,9 @@
 
 """Random numbers from stateless seeds, compiled by XLA or not.
 
-By default TensorFlow's own operations draw. Compiled by XLA, some operations
-draw other numbers, and XLA cannot compile others. Within
-`drawing_by(portable_draws)`, operations that XLA can compile draw the
-same numbers.
+By default TensorFlow's own operations draw. Compiled by XLA, some of these draw
+other numbers, and some cannot be compiled. The operations of `portable_draws`,
+used within `drawing_by(portable_draws)`, draw the same numbers with XLA, too.
 
 The first numbers of a draw do not depend on how many are drawn, so that padding
 does not change other rows.

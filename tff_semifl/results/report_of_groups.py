@@ -47,7 +47,7 @@ class Group(NamedTuple):
 
 
 def find_groups(runs: Sequence[run_record.RunRecord]) -> list[Group]:
-  """Groups runs that differ only in the seed, in order of first runs.
+  """Groups runs that differ only in the seed, in the order of first runs.
 
   Runs with equal settings and seed are in different groups.
   """

@@ -36,8 +36,8 @@ _CLASS_HEADINGS = (
 )
 # With 25 images, an accuracy has a standard error of up to ten points.
 _FEW_IMAGES = 25
-# The excess of the calibration error over chance from which probabilities are
-# called off, or far off.
+# Probabilities are called off, or far off, if the calibration error exceeds the
+# error by chance by more than this.
 _CLOSE = 0.05
 _OFF = 0.15
 # Above this ratio of class sizes, means over images hide rare classes.

@@ -63,7 +63,7 @@ def simulation_context(
       determines it.
     devices: See `InProcessContext`; not with `ray`.
     client_threads_per_operation: See `InProcessContext`; not with `ray`.
-    ray: The Ray cluster on which clients run; by default this process runs all.
+    ray: The Ray cluster on which clients run; by default this process.
   """
   if ray is None:
     creator = contextlib.closing(

@@ -41,7 +41,7 @@ def call(function: Any, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
   """Calls a concrete function, which has no captures, with eager tensors.
 
   The call skips the checks of `function.__call__`, which take a fifth of the
-  time of a mean of many small arrays. (An op would never be freed.)
+  time of a mean of many small arrays. (A call operation would leak memory.)
   """
   context = private_api.eager_context()
   # Call options are local to this thread.
@@ -162,7 +162,7 @@ def import_part(
 
 
 class GraphFunctionCache:
-  """A cache with one graph function for equal graphs, while it is in use."""
+  """A cache with one graph function for equal graphs, until it is unused."""
 
   def __init__(
     self,

@@ -284,9 +284,9 @@ def outside(
 ) -> Callable[[str], Any]:
   """A loader of parts of other packages, for `choice`.
 
-  It loads the part 'package.module:NAME', or creates a part of the class NAME
-  with default fields; other values raise a `ValueError`, which says what is
-  `wanted`.
+  The loader takes 'package.module:NAME', where NAME is a part, or a class whose
+  fields all have defaults. Other values raise a `ValueError`; `wanted` says in
+  the message what a value must be.
   """
 
   def load(reference: str) -> Any:

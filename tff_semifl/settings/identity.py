@@ -52,9 +52,9 @@ def identify(part: Any) -> dict[str, Any]:
 
   Returns:
     'class', the qualified name; 'code', a digest, if the class is a user's own;
-    and fields by name. Fields are parts in this form, numbers and texts, or the
-    type or name and a digest of other values, such as functions. A `part` may
-    also be such a value.
+    and fields by name. A part in a field has the same form; numbers and texts
+    are unchanged; other values, such as functions, become 'name' and 'digest'.
+    `part` may also be such a value.
   """
   return _identify(part, '')
 

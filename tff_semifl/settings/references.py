@@ -63,7 +63,7 @@ def give(value: Any) -> Any:
 def check_callable(found: Any, *arguments: str) -> None:
   """Raises a `ValueError` if an object cannot be called with the arguments.
 
-  `arguments` are their names, for the message.
+  `arguments` are the names of the arguments.
   """
   needed = f'must be a function of {", ".join(arguments)}'
   if not callable(found) or isinstance(found, type):
@@ -145,7 +145,7 @@ def name_within(reference: str) -> str:
 def find_variable(value: Any, kind: type) -> str | None:
   """The 'package.module:NAME' of a variable in the module of a class.
 
-  None if the module has no variable with this value, or is a program's.
+  None if the module has no variable with this value, or is `__main__`.
   """
   module = sys.modules.get(kind.__module__)
   if module is None or _find_module(kind) == _MAIN:

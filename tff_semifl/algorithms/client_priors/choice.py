@@ -149,11 +149,11 @@ def _find_labeler(
 ) -> state.Labeler:
   """The kept classifier, adapted to the class shares of each client.
 
-  A head labels as in training, with its biases. With few examples it is the
-  first learner's, else the second's or the mean of both, whichever gives
-  held-out labels the larger likelihood. Clients' own shares are not used where
-  clients are alike, nor where their images differ: there estimated shares
-  confirm the classifier's mistakes.
+  A head labels as in training, with its biases. With few examples the head is
+  the first learner's, else the second's or the mean of both, whichever gives
+  held-out labels the larger likelihood. Clients' own shares are not used if
+  clients are alike, nor if their images differ, because estimated shares would
+  then confirm the classifier's mistakes.
   """
   of_second = tf.where(
     server_steps.has_many_examples(estimate, components),
@@ -193,10 +193,11 @@ def score(
   The second learner's head is exported in place of the head if that learner may
   lead, and its likelihood is not lower by more than a standard error.
 
-  The best is the head, if it predicts at least as many labels correctly as both
-  others, and its likelihood is higher by half a standard error of the
-  difference. Else the best is the mixture, unless the labels alone are better
-  by more than a standard error, in correct labels or in likelihood.
+  The best is the head, if it predicts at least as many labels correctly as the
+  mixture and as the labels alone, and its likelihood is higher by half a
+  standard error of the difference. Else the best is the mixture, unless the
+  labels alone are better by more than a standard error, in correct labels or in
+  likelihood.
 
   `logits` are float64 [4, replicas, labels, classes], of labels alone, mixture,
   head, and the second learner's head; `targets` are float64 [labels, classes],
@@ -272,7 +273,7 @@ def images_differ(
 ) -> tf.Tensor | bool:
   """Whether images differ too much between clients to choose by labels.
 
-  Labels of one site do not tell then which classifier suits other sites.
+  If they do, labels of one site do not tell which classifier suits other sites.
   `spread` is the clients' mean of `client_sums.Means.spread`; for
   `server_spread` see `Choice`.
   """

@@ -3,9 +3,9 @@
 
 """What a client computes and sends in a round of `client_priors`.
 
-A client sends about components x classes numbers for each learner, whatever the
-number of its examples. A learner is a mixture or a head. There is one learner
-for all labels, and one without each fold of the labels.
+For each replica of a learner, a client sends about components x classes
+numbers, whatever the number of its examples. A learner, a mixture or a head,
+has a replica for all labels, and one without each fold of the labels.
 """
 
 from typing import NamedTuple

@@ -21,7 +21,7 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
 _STEPS = 300
-# A small penalty of the bias, which makes matrices invertible.
+# Stands in for a penalty of the bias, so that matrices are invertible.
 _PENALTY_OF_BIAS = 1e-6
 # A power of two, far above the means of features.
 _LARGE = 2.0**60

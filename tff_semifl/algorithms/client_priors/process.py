@@ -109,7 +109,7 @@ class _Steps:
     center: tf.Tensor,
     moments: components_lib.Moments,
   ) -> components_lib.Components:
-    """The components of clients' examples, or of the server's if it has more.
+    """The components of the clients' examples, or of the server's, if more.
 
     Components of few examples miss directions that separate the classes.
     """

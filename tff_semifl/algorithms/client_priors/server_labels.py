@@ -4,7 +4,7 @@
 """Cross-validation folds of the server's labels, and regressions on the labels.
 
 Each classifier is trained on all labels, and once more without each of the
-`FOLDS` folds. These `REPLICAS` trainings are a dimension of all weights.
+`FOLDS` folds. All weights have a dimension for these `REPLICAS` trainings.
 """
 
 from typing import NamedTuple
@@ -120,10 +120,10 @@ def fit(x: tf.Tensor, targets: tf.Tensor) -> Fitted:
 def _find_coordinates(
   x: tf.Tensor, standardizes: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Coordinates of mean variance 1, at most one for each example and feature.
+  """Coordinates of centered examples; there are min(labels, features).
 
-  Returns the coordinates, float64 [labels, coordinates], and the basis, float64
-  [features, coordinates], which projects centered examples.
+  Returns the coordinates, float64 [labels, coordinates], of mean variance 1,
+  and the basis, float64 [features, coordinates], which projects examples.
   """
   mean, variance = tf.nn.moments(x, axes=0)
   scale = tf.where(

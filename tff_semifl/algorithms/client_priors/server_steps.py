@@ -108,9 +108,9 @@ def teachers(estimate: Estimate) -> tf.Tensor:
 def add(
   estimate: Estimate, means: client_sums.Means, count: tf.Tensor
 ) -> Estimate:
-  """Averages the means over a round's `count` examples into the current pass.
+  """Adds a round's means to the averages of the current pass.
 
-  Means and count are float64.
+  `means` are over `count` examples; both are float64.
   """
   total = estimate.num_averaged + count
   share = tf.math.divide_no_nan(count, total)
@@ -171,7 +171,7 @@ def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
 
 
 def has_many_examples(estimate: Estimate, components: Components) -> tf.Tensor:
-  """Whether examples are many per weight of a head, a bool scalar."""
+  """Whether there are many examples per weight of a head, a bool scalar."""
   num_used = tf.math.count_nonzero(components.variances, dtype=tf.float64)
   num_weights = num_used * estimate.averages.posteriors.shape[-1]
   return components.count >= _LEAST_EXAMPLES_PER_WEIGHT * num_weights

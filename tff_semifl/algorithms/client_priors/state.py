@@ -43,8 +43,8 @@ class Labeler(NamedTuple):
 
   weights: tf.Tensor  # [features + 1, classes], of log p(example | class).
   alpha: tf.Tensor  # [classes], the prior of clients' class shares.
-  # Scalar, how many held-out labels a replica predicts; infinite if no choice
-  # of the classifier can be made.
+  # Scalar, the number of held-out labels that are predicted correctly; infinite
+  # if labels are too few to choose a classifier.
   num_right: tf.Tensor
 
 

@@ -37,7 +37,7 @@ class ClientModel(NamedTuple):
 
   phi: Any
   output: Any  # Probabilities for the noise image, float32 [classes].
-  is_usable: Any  # Whether the client trained it.
+  is_usable: Any  # Whether the client has an update.
 
 
 def create_probe_image(
@@ -142,7 +142,7 @@ def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
 
 
 def mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
-  """The mean of the values where `is_counted`, float32 [batch] or 0."""
+  """The mean of float32 [batch] values where `is_counted`; 0 if nowhere."""
   counted = tf.cast(is_counted, values.dtype)
   return tf.math.divide_no_nan(
     tf.reduce_sum(values * counted), tf.reduce_sum(counted)

@@ -72,13 +72,13 @@ class PooledStep:
     )
 
   def weak_images(self, key: int = 0) -> tf.Tensor:
-    """Weakly augmented unlabeled images, uint8; each key has its own draws."""
+    """Weakly augmented unlabeled images, uint8; draws depend on `key`."""
     return self.weak_augmentation(
       self.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
   def strong_images(self, key: int = 0) -> tf.Tensor:
-    """Strongly augmented unlabeled images, uint8; each key has own draws."""
+    """Strongly augmented unlabeled images, uint8; draws depend on `key`."""
     return self.strong_augmentation(
       self.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )
@@ -164,7 +164,7 @@ class RampedLoss(UnlabeledLoss):
 def ramp_up(position: tf.Tensor | float, length: float) -> tf.Tensor:
   """A float32 scalar that rises linearly from 0 at position 0 to 1 at `length`.
 
-  With a length of 0 it is always 1.
+  With a length of 0 the result is always 1.
   """
   if length <= 0:
     return tf.ones([])

@@ -108,7 +108,7 @@ class Backbone:
   def digest(self) -> str:
     """SHA-256, in hexadecimal digits, of layers, weights and preparation.
 
-    It excludes layer names, which Keras numbers differently in each process.
+    Layer names are excluded: Keras numbers them differently in each process.
     """
     found = hashlib.sha256()
     facts = [self.preparation.description, *_describe(self.network)]

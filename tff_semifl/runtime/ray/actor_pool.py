@@ -36,7 +36,7 @@ _WINDOW = 4
 
 
 class Task(NamedTuple):
-  """Work that `start` sends to an actor of `site`; None for other actors."""
+  """Work that `start` sends to an actor of `site`, or of no site if None."""
 
   start: Callable[[ray.actor.ActorHandle], ray.ObjectRef]
   site: str | None = None
