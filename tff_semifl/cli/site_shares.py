@@ -125,7 +125,7 @@ class SiteShares(settings.Settings):
     else:
       found = share_prior.estimate_site_shares(logits, prior)
       evidence, count = float(found.evidence), len(logits)
-      if not evidence >= share_prior.LEAST_SITE_EVIDENCE:
+      if not evidence >= share_prior.LEAST_EVIDENCE:
         raise settings.SettingError(
           'adapt_shares',
           True,

@@ -43,6 +43,7 @@ STRENGTHS = tuple(
 # With less evidence, in nats per image, clients count as alike. A poor
 # classifier mistakes its errors for shares: with 40 labels of Fashion-MNIST and
 # clients that are alike the evidence is 0.05, and own shares cost 36 points.
+# A site needs as much, in nats for all its images; a single image has 0.
 LEAST_EVIDENCE = 0.1
 # More images of a client hardly change the evidence per image.
 MOST_IMAGES = 2000
@@ -50,9 +51,6 @@ MOST_IMAGES = 2000
 _ABSENT = 0.5
 # Lower probabilities are clipped, so that their logarithms are finite.
 _LEAST_PROBABILITY = 1e-30
-# From this evidence on, in nats for all images of a site, own shares are
-# likelier than the mean shares. A single image has evidence 0.
-LEAST_SITE_EVIDENCE = 0.01
 
 
 class SharePrior(NamedTuple):
