@@ -21,7 +21,6 @@ import tensorflow_federated as tff
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
@@ -91,18 +90,6 @@ class GradientSteps(system.System):
     """The labels in the clients' loss; by default the most probable classes."""
     return labels.labels
 
-  def augment_at_client(
-    self, ingredients: system.Ingredients
-  ) -> augmentation.Augmentation:
-    """The augmentation of the images that clients train on."""
-    return ingredients.strong_augmentation
-
-  def augment_at_server(
-    self, ingredients: system.Ingredients
-  ) -> augmentation.Augmentation:
-    """The augmentation of the server's images."""
-    return ingredients.weak_augmentation
-
   def build_pretraining(
     self, ingredients: system.Ingredients
   ) -> server_work.SupervisedTrainingFn | None:
@@ -162,7 +149,7 @@ class GradientSteps(system.System):
     )
     labels, further = self.label(ingredients, weights, node, data, batch)
     is_kept = labels.confidences >= self.confidence.confidence_threshold
-    augmented = self.augment_at_client(ingredients)(
+    augmented = ingredients.strong_augmentation(
       tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
     )
     images = tf.boolean_mask(augmented, is_kept)
@@ -213,7 +200,6 @@ class GradientSteps(system.System):
     The clients' mean gradient is the last argument of the server work.
     """
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
-    augment = self.augment_at_server(ingredients)
     pretraining_fn = self.build_pretraining(ingredients)
 
     def train(state, weights, context, dataset, clients_gradient):
@@ -229,7 +215,7 @@ class GradientSteps(system.System):
           context.round_num,  # The server trains in each round.
           random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
         )
-        images = augment(
+        images = ingredients.weak_augmentation(
           tf.gather(data['image'], indices),
           node.seed(purpose.SERVER_AUGMENTATION),
         )

@@ -3,9 +3,7 @@
 
 """Local training of a client with a client method.
 
-The method labels images once with the received model (SemiFL, section 3.3), or
-batch by batch with the model in training, as in FixMatch. The client trains on
-the images that the method selects.
+The method labels images once (SemiFL, section 3.3), or each batch (FixMatch).
 """
 
 import collections
