@@ -27,7 +27,6 @@ from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
-from tff_semifl.core import server_work
 from tff_semifl.label_shift import class_shares
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
@@ -174,17 +173,4 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     strong = ingredients.strong_augmentation
     return super().build(
       dataclasses.replace(ingredients, weak_augmentation=strong)
-    )
-
-  def build_pretraining(
-    self, ingredients: system.Ingredients
-  ) -> server_work.SupervisedTrainingFn:
-    return server_work.SupervisedTraining(
-      classifier=ingredients.classifier,
-      weak_augmentation=ingredients.weak_augmentation,
-      optimizer=self.optimizer.build(),
-      num_epochs=settings.filled(
-        'server_pretraining_epochs', self.server.server_pretraining_epochs
-      ),
-      batch_size=self.server.filled_batch_size,
     )

@@ -177,7 +177,6 @@ class WeakThenStrong(NamedTuple):
 
 weak_then_strong = WeakThenStrong
 
-
 # Builders of strong augmentations, applied after weak augmentation.
 AUGMENTATIONS = references.Options(
   'tff_semifl.augment',
