@@ -36,9 +36,7 @@ def measure(
   )
   seconds = measurement.time_alternately(
     {
-      name: _client(
-        task, image_task.build_augmentation(name), images, num_epochs
-      )
+      name: _client(task, image_task.AUGMENTATIONS[name](), images, num_epochs)
       for name in image_task.AUGMENTATIONS
     },
     num_repetitions,

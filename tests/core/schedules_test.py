@@ -48,17 +48,16 @@ class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
     (0.146, 0.4375, 200, 5),
   )
   def test_warm_up_and_cosine_is_equation_10(self, gamma, c, epochs, warm_up):
+    schedule = zhang2020.WarmUpAndCosine(
+      learning_rate=gamma,
+      warm_up_steps=warm_up * _EPOCH,
+      schedule_steps=epochs * _EPOCH,
+      schedule_half_turns=c,
+    )
     for epoch in (0, 0.01, 1, 4.999, 5, 5.01, 20, 39.9, 70, 99, 150, 250, 299):
       step = int(epoch * _EPOCH)
       self.assertAllClose(
-        zhang2020.warm_up_and_cosine(
-          tf.constant(step),
-          base_value=gamma,
-          warm_up_steps=warm_up * _EPOCH,
-          total_steps=epochs * _EPOCH,
-          half_turns=c,
-          floor=1e-4,
-        ),
+        schedule.learning_rate_of(tf.constant(step)),
         _equation_10(step, gamma, c, epochs, warm_up, 1e-4),
         rtol=1e-4,
         atol=1e-6,

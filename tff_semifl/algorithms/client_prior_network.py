@@ -40,7 +40,6 @@ from tff_semifl.algorithms.client_priors import choice
 from tff_semifl.algorithms.client_priors import process as process_lib
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state as state_lib
-from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
@@ -173,7 +172,11 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    process = super().build(ingredients)
+    # Clients train on weakly augmented images.
+    weak = ingredients.weak_augmentation
+    process = super().build(
+      dataclasses.replace(ingredients, strong_augmentation=weak)
+    )
     return federated_process.FederatedProcess(
       process.initialize,
       process.next,
@@ -222,11 +225,6 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
 
   def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
     return labels.probabilities
-
-  def augment_at_client(
-    self, ingredients: system.Ingredients
-  ) -> augmentation.Augmentation:
-    return ingredients.weak_augmentation
 
   def build_server_work(
     self, ingredients: system.Ingredients

@@ -22,13 +22,11 @@ from tff_semifl.algorithms import client_prior
 from tff_semifl.algorithms import gradient_steps
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
-from tff_semifl.core import server_work
 from tff_semifl.label_shift import class_shares
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
@@ -170,20 +168,9 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     )
     return labels, {'measurements': measurements, 'report': {method.OWN: sums}}
 
-  def augment_at_server(
-    self, ingredients: system.Ingredients
-  ) -> augmentation.Augmentation:
-    return ingredients.strong_augmentation
-
-  def build_pretraining(
-    self, ingredients: system.Ingredients
-  ) -> server_work.SupervisedTrainingFn:
-    return server_work.SupervisedTraining(
-      classifier=ingredients.classifier,
-      weak_augmentation=ingredients.strong_augmentation,
-      optimizer=self.optimizer.build(),
-      num_epochs=settings.filled(
-        'server_pretraining_epochs', self.server.server_pretraining_epochs
-      ),
-      batch_size=self.server.filled_batch_size,
+  def build(self, ingredients: system.Ingredients) -> system.Process:
+    # The server's images are augmented like the clients'.
+    strong = ingredients.strong_augmentation
+    return super().build(
+      dataclasses.replace(ingredients, weak_augmentation=strong)
     )

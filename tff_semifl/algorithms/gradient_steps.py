@@ -18,10 +18,10 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import settings
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
@@ -91,24 +91,20 @@ class GradientSteps(system.System):
     """The labels in the clients' loss; by default the most probable classes."""
     return labels.labels
 
-  def augment_at_client(
-    self, ingredients: system.Ingredients
-  ) -> augmentation.Augmentation:
-    """The augmentation of the images that clients train on."""
-    return ingredients.strong_augmentation
-
-  def augment_at_server(
-    self, ingredients: system.Ingredients
-  ) -> augmentation.Augmentation:
-    """The augmentation of the server's images."""
-    return ingredients.weak_augmentation
-
   def build_pretraining(
     self, ingredients: system.Ingredients
   ) -> server_work.SupervisedTrainingFn | None:
     """Builds the server's training in round 0; None for a single step."""
-    del ingredients
-    return None
+    num_epochs = settings.as_dict(self).get('server_pretraining_epochs')
+    if num_epochs is None:
+      return None
+    return server_work.SupervisedTraining(
+      classifier=ingredients.classifier,
+      weak_augmentation=ingredients.weak_augmentation,
+      optimizer=self.optimizer.build(),
+      num_epochs=num_epochs,
+      batch_size=self.server.filled_batch_size,
+    )
 
   def build(self, ingredients: system.Ingredients) -> system.Process:
     aggregator = aggregators.create(
@@ -162,7 +158,7 @@ class GradientSteps(system.System):
     )
     labels, further = self.label(ingredients, weights, node, data, batch)
     is_kept = labels.confidences >= self.confidence.confidence_threshold
-    augmented = self.augment_at_client(ingredients)(
+    augmented = ingredients.strong_augmentation(
       tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
     )
     images = tf.boolean_mask(augmented, is_kept)
@@ -213,7 +209,6 @@ class GradientSteps(system.System):
     The clients' mean gradient is the last argument of the server work.
     """
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
-    augment = self.augment_at_server(ingredients)
     pretraining_fn = self.build_pretraining(ingredients)
 
     def train(state, weights, context, dataset, clients_gradient):
@@ -229,7 +224,7 @@ class GradientSteps(system.System):
           context.round_num,  # The server trains in each round.
           random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
         )
-        images = augment(
+        images = ingredients.weak_augmentation(
           tf.gather(data['image'], indices),
           node.seed(purpose.SERVER_AUGMENTATION),
         )

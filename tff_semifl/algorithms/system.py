@@ -121,8 +121,12 @@ class System(settings.Settings, abc.ABC):
   clients_know_participation: ClassVar[bool] = False
   # Whether all clients take part once before any takes part again.
   cohorts_are_passes: ClassVar[bool] = False
+  # Whether all clients take part in each round after round 0.
+  all_clients_take_part: ClassVar[bool] = False
   # Whether clients' images are pooled in one place, as in a simulation.
   gathers_images: ClassVar[bool] = False
+  # Whether training uses strongly augmented images.
+  uses_strong_views: ClassVar[bool] = True
   # Whether users choose the images for batch normalization statistics.
   chooses_statistics: ClassVar[bool] = True
   # Whether training estimates clients' class shares; see `find_share_prior`.
@@ -212,11 +216,6 @@ class System(settings.Settings, abc.ABC):
     return client is not None and client.measures_pseudo_labels
 
   @property
-  def uses_strong_views(self) -> bool:
-    """Whether training uses strongly augmented images."""
-    return True
-
-  @property
   def total_rounds(self) -> int:
     """The number of the last round; numbers start at 0."""
     return settings.as_dict(self)['total_rounds']
@@ -235,11 +234,6 @@ class System(settings.Settings, abc.ABC):
   def clients_per_round(self) -> int | None:
     """The cohort size; 0 without the setting, None if it is not filled in."""
     return settings.as_dict(self).get('clients_per_round', 0)
-
-  @property
-  def all_clients_take_part(self) -> bool:
-    """Whether all clients take part in each round after round 0."""
-    return False
 
   @property
   def has_clients(self) -> bool:

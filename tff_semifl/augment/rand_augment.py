@@ -4,8 +4,7 @@
 """Random choice of image operations with stateless randomness.
 
 RandAugment (Cubuk et al., 2020) applies a few operations, drawn from a pool, to
-each image. Its versions differ in pool, strengths and probabilities; this
-module has the random choice, which they share.
+each image. Its versions differ in pool, strengths and probabilities.
 """
 
 from collections.abc import Callable, Sequence

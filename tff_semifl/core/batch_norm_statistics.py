@@ -5,10 +5,8 @@
 
 A pass over images without augmentation, in training mode, finds the mean and
 variance of the inputs of each normalization layer (SemiFL, NeurIPS 2022,
-section 3.4 and appendix B). `statistics_passes` has computations for TFF.
-
-The moments of a layer are float [3, channels]: the number of values, their
-mean, and the sum of squared deviations.
+section 3.4 and appendix B). `statistics_passes` has computations for TFF, and
+`static_batch_norm.collecting_moments` describes the moments of a layer.
 """
 
 from collections.abc import Callable, Iterable

@@ -3,9 +3,7 @@
 
 """Local training of a client with a client method.
 
-The method labels images once with the received model (SemiFL, section 3.3), or
-batch by batch with the model in training, as in FixMatch. The client trains on
-the images that the method selects.
+The method labels images once (SemiFL, section 3.3), or each batch (FixMatch).
 """
 
 import collections
@@ -147,24 +145,18 @@ def _train(
       method_lib.check_scalar(method.weigh, method.weigh(context)),
       num_labeled=number,
       num_confident=context.num_trained_on,
-      measurements=_measure_confidences(confidences),
+      # The term of a client in a mean over clients.
+      measurements=collections.OrderedDict(
+        highest_confidence=client_work.Ratio(
+          tf.maximum(tf.reduce_max(confidences), 0.0),
+          tf.cast(tf.size(confidences) > 0, tf.float32),
+        )
+      ),
       given_labels=given,
     )
   if is_pseudo is not True:
     local = local.without_true_labels()
   return local._replace(report=report, memory=memory)
-
-
-def _measure_confidences(
-  confidences: tf.Tensor,
-) -> Mapping[str, client_work.Ratio]:
-  """A client's highest confidence, as a term of the mean over clients."""
-  return collections.OrderedDict(
-    highest_confidence=client_work.Ratio(
-      tf.maximum(tf.reduce_max(confidences), 0.0),
-      tf.cast(tf.size(confidences) > 0, tf.float32),
-    )
-  )
 
 
 def _report(
@@ -237,10 +229,8 @@ class Steps:
   def _weights(self, trainable: tuple[tf.Tensor, ...]):
     return self.labeler.received._replace(trainable=trainable)
 
-  def _epoch_data(
-    self, epoch: tf.Tensor, now: training_loop.TrainingResult
-  ) -> tuple[rows_lib.Rows, Any]:
-    """The augmented images of an epoch, and the loop's state."""
+  def _epoch_data(self, epoch: tf.Tensor) -> rows_lib.Rows:
+    """The augmented images of an epoch."""
     training, rows = self.training, self.rows
     seed = self.labeler.node.seed
     is_labeled = self.labeler.method.relabel == 'round'
@@ -265,7 +255,7 @@ class Steps:
       ),
       mix=mix,
     )
-    return in_order.replace(augmented), now.state
+    return in_order.replace(augmented)
 
   def _select(
     self, batch: rows_lib.Rows, now: training_loop.TrainingResult

@@ -267,8 +267,7 @@ def report(
   results = local.weight, local.report, local.measurements, local.memory
   is_sound &= aggregators.has_finite_norm((training.sums.loss, results))
   counts = is_sound & (local.weight > 0.0)
-  # Not a product, because zero times infinity is NaN.
-  update = tuple(_zero_unless(counts, array) for array in update)
+  update = aggregators.zero_unless(counts, update)
   measurements = collections.OrderedDict(
     loss=Ratio(training.sums.loss, training.sums.num_examples),
     accuracy=Ratio(training.sums.num_correct, training.sums.num_examples),
@@ -303,15 +302,9 @@ def report(
       memory,
     ),
     given_labels=given_labels,
-    report=tf.nest.map_structure(
-      lambda array: _zero_unless(is_sound, array), local.report
-    ),
+    report=aggregators.zero_unless(is_sound, local.report),
   )
   return result, sums
-
-
-def _zero_unless(condition: tf.Tensor, array: tf.Tensor) -> tf.Tensor:
-  return tf.where(condition, array, tf.zeros_like(array))
 
 
 def summarize(sums: ClientSums) -> Mapping[str, tf.Tensor]:

@@ -11,6 +11,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.core import losses
+from tff_semifl.core import rows
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -37,13 +38,7 @@ def build_evaluation(
   def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):
     initial = [0.0, 0.0, 0.0]
     if keeps_logits:
-      # A constant would have a fixed shape, but the logits grow in a loop.
-      no_logits = tf.zeros([0, classifier.num_classes])
-      initial.append(
-        tf.compat.v1.placeholder_with_default(
-          no_logits, [None, classifier.num_classes]
-        )
-      )
+      initial.append(rows.no_rows([classifier.num_classes], tf.float32))
     num_correct, loss, count, *kept = pipelines.fold(
       dataset,
       tuple(initial),

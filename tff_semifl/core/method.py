@@ -27,6 +27,7 @@ from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import pseudo_labels
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
 
 # The name of the method itself among its guides; parts have their own names.
 OWN = 'method'
@@ -161,10 +162,7 @@ def _sums_by_name(
   reports: Mapping[str, Any], server: hook_arguments.Server
 ) -> dict[str, Any]:
   """The sums of reports, 0 in round 0; no entry for guides without a report."""
-  return tf.nest.map_structure(
-    lambda each: tf.where(server.round_num > 0, each, tf.zeros_like(each)),
-    dict(reports),
-  )
+  return aggregators.zero_unless(server.round_num > 0, dict(reports))
 
 
 class Method(Guiding, settings.Settings):

@@ -4,14 +4,14 @@
 """Pseudo-labels: predictions of a model for unlabeled images.
 
 A client of SemiFL (NeurIPS 2022, section 3.3) labels all its images once, when
-it receives the model (equation 2), and trains on these labels. The result has
-the labels as `GivenLabels`, which a simulation compares with the true labels.
+it receives the model (equation 2), and trains on these labels.
 """
 
 from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
+
+from tff_semifl.core import rows
 
 
 class PseudoLabels(NamedTuple):
@@ -113,18 +113,10 @@ class GivenLabels(NamedTuple):
     return GivenLabels(*(tf.boolean_mask(array, is_label) for array in self))
 
 
-_DTYPES = (np.int32, np.int32, np.float32)
-
-
 def no_given_labels() -> GivenLabels:
   """Empty `GivenLabels` of unknown shape, which a loop can extend."""
-  # A constant would have a fixed shape.
-  return GivenLabels(
-    *(
-      tf.compat.v1.placeholder_with_default(tf.zeros([0], dtype), [None])
-      for dtype in _DTYPES
-    )
-  )
+  dtypes = (tf.int32, tf.int32, tf.float32)
+  return GivenLabels(*(rows.no_rows([], dtype) for dtype in dtypes))
 
 
 def give_at_once(

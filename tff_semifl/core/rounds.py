@@ -10,6 +10,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
+from tff_semifl.privacy import aggregators
 
 
 def parallel_round(
@@ -107,15 +108,11 @@ def gradient_round(
   The step is along the gradient of the server's batch plus the mean of the
   clients' gradients. The finalizer is not used.
   """
-
-  def zero_if_unused(is_used, gradient):
-    return tuple(tf.where(is_used, g, tf.zeros_like(g)) for g in gradient)
-
   context = p.begin(state)
   received = p.send(state, context, server_data)
   trained = p.clients(received, client_data, memories)
   mean = p.mean(state, trained)
-  gradient = composition.run(zero_if_unused, mean.is_used, mean.update)
+  gradient = composition.run(aggregators.zero_unless, mean.is_used, mean.update)
   stepped = p.server(
     state, state.global_model_weights, context, server_data, gradient
   )

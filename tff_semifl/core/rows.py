@@ -3,7 +3,7 @@
 
 """Examples as rows of tensors, with padding in a loop that XLA compiles."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -112,6 +112,14 @@ class Rows:
       shape_invariants=(tf.TensorShape([]), tf.TensorShape([None, width])),
     )
     return results
+
+
+def no_rows(shape: Sequence[int], dtype: Any) -> tf.Tensor:
+  """A tensor of no rows of a shape, to which a loop can append rows."""
+  # A constant would have a fixed shape.
+  return tf.compat.v1.placeholder_with_default(
+    tf.zeros([0, *shape], dtype), [None, *shape]
+  )
 
 
 def take(examples: Any, start: Any, stop: Any) -> Any:

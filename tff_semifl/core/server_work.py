@@ -142,10 +142,7 @@ class SupervisedTraining:
       optimizer=self.optimizer,
       num_epochs=self.num_epochs,
       batch_size=self.batch_size,
-      epoch_data_fn=lambda epoch, now: (
-        self._epoch_data(node, epoch, data),
-        now.state,
-      ),
+      epoch_data_fn=lambda epoch: self._epoch_data(node, epoch, data),
       loss_fn=loss,
     ).train(weights.trainable, optimizer_state)
 

@@ -74,7 +74,7 @@ def build_federated_pass(
   ):
     moments = batch_norm_statistics.merge_batches(classifier, weights, dataset)
     is_sound = aggregators.has_finite_norm(moments)
-    return tuple(tf.where(is_sound, a, tf.zeros_like(a)) for a in moments)
+    return aggregators.zero_unless(is_sound, moments)
 
   moments_type = compute_moments.type_signature.result
   zero = tff.tensorflow.computation(

@@ -66,8 +66,7 @@ class TrainingLoop:
   Attributes:
     num_epochs: Below 1, the fraction of the batches of one epoch, rounded up;
       larger numbers are rounded up to whole epochs.
-    epoch_data_fn: (epoch number, current `TrainingResult`) -> the examples of
-      the epoch, in order, and the additional state.
+    epoch_data_fn: Epoch number -> the examples of the epoch, in order.
     loss_fn: (trainable, batch, epoch number, batch number, state) ->
       `BatchOutput`.
     select_fn: (batch, current `TrainingResult`) -> the examples of the batch to
@@ -81,9 +80,7 @@ class TrainingLoop:
   optimizer: optimizers.Optimizer
   num_epochs: float
   batch_size: int | tf.Tensor
-  epoch_data_fn: Callable[
-    [tf.Tensor, TrainingResult], tuple[rows_lib.Rows, Any]
-  ]
+  epoch_data_fn: Callable[[tf.Tensor], rows_lib.Rows]
   loss_fn: Callable[
     [tuple[tf.Tensor, ...], rows_lib.Rows, tf.Tensor, tf.Tensor, Any],
     BatchOutput,
@@ -115,7 +112,7 @@ class TrainingLoop:
   def _run_epoch(
     self, epoch: tf.Tensor, result: TrainingResult
   ) -> TrainingResult:
-    data, state = self.epoch_data_fn(epoch, result)
+    data = self.epoch_data_fn(epoch)
     num_batches = -(-data.number // self.batch_size)
     if self.num_epochs < 1:
       # In float64, so that 0.2 of five batches is one batch.
@@ -127,7 +124,7 @@ class TrainingLoop:
         batch_num + 1,
         self._run_batch(epoch, batch_num, data, result),
       ),
-      (0, result._replace(state=state)),
+      (0, result),
     )
     return result
 

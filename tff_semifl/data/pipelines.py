@@ -192,19 +192,16 @@ class ClientPopulation:
     """A dataset for each client of the round's cohort."""
     cohort = self.cohort(round_num)
     chunks = [self._chunk(client) for client in cohort]
-    if self._know_participation:
-      self._count_updates_before(round_num)
-      for client, chunk in zip(cohort, chunks, strict=True):
+    labels = self.true_labels(round_num)
+    for client, chunk, own in zip(cohort, chunks, labels, strict=True):
+      if self._know_participation:
+        self._count_updates_before(round_num)
         chunk['earlier_rounds'] = self._num_updates[client]
-        # Fields must be in the order of the type.
-        chunk.move_to_end('image')
-    if self._features is not None:
-      for client, chunk in zip(cohort, chunks, strict=True):
+      if self._features is not None:
         chunk['features'] = self._features[self._partition[client]]
-        chunk.move_to_end('image')
-    if self._labeled_clients is not None:
-      labels = self.true_labels(round_num)
-      for client, chunk, own in zip(cohort, chunks, labels, strict=True):
+      # Fields must be in the order of the type.
+      chunk.move_to_end('image')
+      if self._labeled_clients is not None:
         chunk['label'] = own if client in self._labeled_clients else own[:0]
     return [*map(_to_dataset, chunks)]
 

@@ -35,6 +35,8 @@ from tff_semifl.privacy import privacy_key as privacy_key_lib
 _CLIENT_TEST = 'client_test_fraction'
 _EVALUATION_BATCH_SIZE = 500
 
+# Logs a warning only once, even for experiments with several seeds.
+_warn_once = functools.cache(logging.warning)
 _Built = tuple[functional.ImageClassifier, federated_process.FederatedProcess]
 
 
@@ -104,7 +106,7 @@ def create_experiment(
   run = run.fill_in(settings)
   data = settings.data.load(task)
   for line in data.equal_images:
-    _warn_once(f'{settings.task_name}: {line}')
+    _warn_once('%s: %s', settings.task_name, line)
   _check_data(settings, run, data)
   system, private_mean = settings.system, settings.private_mean
   features = settings.label_features and settings.label_features.compute(data)
@@ -233,12 +235,6 @@ def _check_data(
   if reason is not None:
     raise settings_lib.SettingError(name, value, reason)
   system.check_num_clients(len(data.shares))
-
-
-@functools.cache
-def _warn_once(line: str) -> None:
-  """Logs a warning only once, even for experiments with several seeds."""
-  logging.warning('%s', line)
 
 
 def build_process(

@@ -1,12 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Splits a task's images among server, clients, and test or validation.
-
-If the test images choose settings, the test accuracy is too optimistic.
-Instead, some of the server's labeled images can be held out for evaluation;
-then the test images are not used.
-"""
+"""Splits a task's images among server, clients, and test or validation."""
 
 from collections.abc import Mapping, Sequence
 import dataclasses

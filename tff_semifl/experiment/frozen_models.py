@@ -33,6 +33,7 @@ if typing.TYPE_CHECKING:
 
 PREFIX = 'frozen:'
 _DEFAULT = f'{PREFIX}efficientnet_lite0'
+_say_once = functools.cache(progress.say)
 
 
 def join(
@@ -221,11 +222,6 @@ class LabelFeatures(settings.Settings):
       frozen.compute_features('labeled', data.labeled.images),
       frozen.compute_features("clients'", data.unlabeled.images),
     )
-
-
-@functools.cache
-def _say_once(line: str) -> None:
-  progress.say(line)
 
 
 # Cached, because loading takes seconds and is repeated.

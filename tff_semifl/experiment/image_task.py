@@ -7,6 +7,7 @@ import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
+import types
 from typing import Any, ClassVar, NamedTuple
 
 import tensorflow as tf
@@ -110,6 +111,9 @@ class Task(settings.Settings, abc.ABC):
       recorded; None for most tasks.
     sites: Names of the sites that hold the images of clients; empty if this
       machine has all images.
+    place: The part of an experiment's default name that identifies the data.
+    usual: Default values of other settings, by name, that suit the task.
+    quick: Settings of `launch.demo` for a result within minutes, by name.
   """
 
   short_name: ClassVar[str | None] = None
@@ -117,27 +121,15 @@ class Task(settings.Settings, abc.ABC):
   told_by_data: ClassVar[tuple[str, ...]] = ()
   strong_augmentation: ClassVar[str | None] = None
   sites: ClassVar[tuple[str, ...]] = ()
+  place: ClassVar[str] = ''
+  usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
+  quick: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
 
   @property
   def reference(self) -> str:
     """The name in records: the short name, or the name of the class."""
     short_name = vars(type(self)).get('short_name')
     return short_name or settings.qualified_name(type(self))
-
-  @property
-  def place(self) -> str:
-    """The part of an experiment's default name that identifies the data."""
-    return ''
-
-  @property
-  def usual(self) -> Mapping[str, Any]:
-    """Default values of other settings, by name, that suit the task."""
-    return {}
-
-  @property
-  def quick(self) -> Mapping[str, Any]:
-    """Settings of `launch.demo` for a result within minutes, by name."""
-    return {}
 
   def fill_in(self, task: ImageTask) -> 'Task':
     """Fills in the settings that depend on the images of the created task."""
@@ -185,24 +177,17 @@ class WeakThenStrong(NamedTuple):
 
 weak_then_strong = WeakThenStrong
 
-
-# Builders of strong augmentations, applied after weak augmentation; or their
-# names in `tff_semifl.augment`, whose modules are imported when chosen.
-AUGMENTATIONS = {
-  'fedmatch': 'fedmatch_policy:build_fedmatch_rand_augment',
-  'fixmatch': 'fixmatch_policy:build_fixmatch_rand_augment',
-  'fixmatch_pytorch': 'fixmatch_policy:build_fixmatch_pytorch_rand_augment',
-  'keras_cv_gentle': 'keras_cv_policy:build_gentle_rand_augment',
-  'semifl': 'semifl_policy:build_semifl_rand_augment',
-}
-
-
-def build_augmentation(name: str) -> augmentation.Augmentation:
-  """Builds the augmentation of this name in `AUGMENTATIONS`."""
-  builder = AUGMENTATIONS[name]
-  if isinstance(builder, str):
-    builder = references.load(f'tff_semifl.augment.{builder}')
-  return builder()
+# Builders of strong augmentations, applied after weak augmentation.
+AUGMENTATIONS = references.Options(
+  'tff_semifl.augment',
+  {
+    'fedmatch': 'fedmatch_policy:build_fedmatch_rand_augment',
+    'fixmatch': 'fixmatch_policy:build_fixmatch_rand_augment',
+    'fixmatch_pytorch': 'fixmatch_policy:build_fixmatch_pytorch_rand_augment',
+    'keras_cv_gentle': 'keras_cv_policy:build_gentle_rand_augment',
+    'semifl': 'semifl_policy:build_semifl_rand_augment',
+  },
+)
 
 
 def _load_augmentation(reference: str) -> augmentation.Augmentation:
@@ -254,7 +239,7 @@ class StrongAugmentation(settings.Settings):
       with settings.blame('strong_augmentation', name):
         _check_shape(strong, task.image_shape)
     elif kind is sources.IMAGES:
-      strong = build_augmentation(name)
+      strong = AUGMENTATIONS[name]()
     else:
       raise settings.SettingError(
         'strong_augmentation',

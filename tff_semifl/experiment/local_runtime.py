@@ -8,7 +8,7 @@ from collections.abc import Callable
 import contextlib
 import dataclasses
 import os
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import tensorflow as tf
 
@@ -58,14 +58,11 @@ class Runtime(settings.Settings, abc.ABC):
 
   Attributes:
     threads: Limits on threads and on concurrent clients.
+    has_sites: Whether the runtime can reach sites that hold clients' images.
   """
 
   threads: Threads = Threads()
-
-  @property
-  def has_sites(self) -> bool:
-    """Whether the runtime can reach sites that hold clients' images."""
-    return False
+  has_sites: ClassVar[bool] = False
 
   @abc.abstractmethod
   def context(

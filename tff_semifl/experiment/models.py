@@ -6,6 +6,7 @@
 import abc
 from collections.abc import Mapping
 import dataclasses
+import types
 from typing import Any, ClassVar
 
 import tensorflow as tf
@@ -46,17 +47,14 @@ class Model(settings.Settings, abc.ABC):
     takes: The kinds of examples that the model takes.
     trained: The name of the trained part; None for the whole model.
     may_change: Names of settings that may change when a run is resumed.
+    usual: Default values of settings, by name, that suit the model.
   """
 
   has_static_batch_norm: ClassVar[bool | None] = False
   takes: ClassVar[tuple[sources.ExampleKind, ...]] = (sources.IMAGES,)
   trained: ClassVar[str | None] = None
   may_change: ClassVar[tuple[str, ...]] = ()
-
-  @property
-  def usual(self) -> Mapping[str, Any]:
-    """Default values of settings, by name, that suit the model."""
-    return {}
+  usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
 
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
     """Creates the task for the model's training, of images or features."""

@@ -282,7 +282,7 @@ class OwnTask(image_task.Task):
     return self.prepared is not None and self.prepared.load().shares is not None
 
   @property
-  def usual(self) -> Mapping[str, Any]:
+  def usual(self) -> Mapping[str, Any]:  # pyrefly: ignore[bad-override]
     if self.prepared is None:
       return {}
     kind = sources.kind_of(self.prepared.image_shape)

@@ -20,6 +20,7 @@ import tensorflow_federated as tff
 from tff_semifl.data import pipelines
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import model_results
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
 from tff_semifl.label_shift import input_shift
@@ -199,14 +200,10 @@ def find_and_write(
 def read(folder: pathlib.Path) -> share_prior.SharePrior | None:
   """Reads the prior of an experiment; None if none was estimated."""
   path = folder / share_prior.NAME
-  try:
-    return share_prior.from_json(path.read_bytes())
-  except FileNotFoundError:
+  if not path.exists():
     return None
-  except (OSError, ValueError) as error:
-    raise durable_files.OutputError(
-      f'{path} cannot be read ({error}); the same command writes it anew'
-    ) from error
+  with model_results.blaming_file(path):
+    return share_prior.from_json(path.read_bytes())
 
 
 def describe(prior: share_prior.SharePrior) -> str:

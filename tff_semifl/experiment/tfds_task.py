@@ -156,6 +156,8 @@ def load(
   from tensorflow_datasets.core.download import downloader
 
   downloader.MAX_RETRIES = _MAX_RETRIES
+  folder = data_dir or tfds.core.constants.DATA_DIR
+  missing = f'data set {name!r} is not in {folder}'
   try:
     # Messages about downloads are not results of the program.
     with contextlib.redirect_stdout(sys.stderr):
@@ -165,14 +167,11 @@ def load(
   # Networks and mirrors fail with errors of many types.
   except Exception as error:
     raise data_errors.DataError(
-      f'data set {name!r} is not in {data_dir or tfds.core.constants.DATA_DIR}'
-      f' and could not be downloaded ({_first_line(error)}); name a folder that'
-      ' has it'
+      f'{missing} and could not be downloaded ({_first_line(error)}); name a'
+      ' folder that has it'
     ) from error
   if not builder.is_prepared():
-    raise data_errors.DataError(
-      f'data set {name!r} is not in {data_dir or tfds.core.constants.DATA_DIR}'
-    )
+    raise data_errors.DataError(missing)
   return [_read_split(builder, split) for split in splits]
 
 

@@ -145,8 +145,6 @@ def export_saved_model(
     name = tf.gather(names, tf.argmax(logits, axis=-1))
     return {'probabilities': tf.nn.softmax(logits), 'class_name': name}
 
-  description = {exported_model.IMAGE_SHAPE: tf.constant(shape)}
-
   spec, fit = _choose_input(shape)
   serving = {
     exported_model.SERVING: _serve(
@@ -180,7 +178,9 @@ def export_saved_model(
     signatures={
       **serving,
       exported_model.CLASS_NAMES: _return({exported_model.CLASS_NAMES: names}),
-      exported_model.DESCRIPTION: _return(description),
+      exported_model.DESCRIPTION: _return(
+        {exported_model.IMAGE_SHAPE: tf.constant(shape)}
+      ),
     },
   )
   if privacy is not None:

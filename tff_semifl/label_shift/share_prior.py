@@ -231,7 +231,7 @@ def log_likelihoods(
 
 
 def shares_of_counts(counts: tf.Tensor) -> tf.Tensor:
-  """Class shares of counted labels, float32 [classes]; 0 counts as 1/2."""
+  """Class shares of counted labels, float [classes]; 0 counts as 1/2."""
   counts = tf.maximum(counts, _ABSENT)
   return counts / tf.reduce_sum(counts)
 

@@ -95,8 +95,10 @@ def convert(
     elif isinstance(layer, tf.keras.layers.Normalization):
       new = _to_rescaling(layer)
     else:
-      if isinstance(layer, tf.keras.layers.BatchNormalization):
-        _check_axis(layer)
+      if isinstance(layer, tf.keras.layers.BatchNormalization) and (
+        list(layer.axis) != [layer.input_spec.ndim - 1]
+      ):
+        raise LayerError(layer, 'must have channels in the last axis.')
       new = replace_batch_norm(layer)
     pairs.append((layer, new))
     return new
@@ -169,11 +171,6 @@ def _check_has_graph(model: tf.keras.Model) -> None:
       ' tf.keras.Model(inputs, outputs), or as Sequential that begins with'
       ' tf.keras.Input.',
     )
-
-
-def _check_axis(layer: tf.keras.layers.BatchNormalization) -> None:
-  if list(layer.axis) != [layer.input_spec.ndim - 1]:
-    raise LayerError(layer, 'must have channels in the last axis.')
 
 
 def _to_rescaling(layer: tf.keras.layers.Normalization) -> Layer:

@@ -3,8 +3,7 @@
 
 """Keras models as functions of weights and images.
 
-The model is cloned once, with symbolic tensors in place of weights. Functions
-are traced from the clone, and called with values of the weights.
+Functions are traced from a clone, and called with values of the weights.
 """
 
 from collections.abc import Callable, Sequence

@@ -107,3 +107,11 @@ def has_finite_norm(values: Any) -> tf.Tensor:
     [tf.cast(a, tf.float32) for a in arrays if a.dtype.is_floating]
   )
   return tf.math.is_finite(norm)
+
+
+def zero_unless(condition: tf.Tensor, values: Any) -> Any:
+  """The tensors of a structure if `condition`, a bool scalar, else zeros."""
+  # Not a product, because zero times infinity is NaN.
+  return tf.nest.map_structure(
+    lambda each: tf.where(condition, each, tf.zeros_like(each)), values
+  )

@@ -3,9 +3,8 @@
 
 """The secret key that determines the noise and cohorts of a private run.
 
-Differential privacy assumes that the noise is secret. Amplification by sampling
-assumes that the cohorts are secret. All other random numbers of a run follow
-from its public seed.
+Differential privacy assumes that the noise is secret, and amplification by
+sampling that the cohorts are.
 """
 
 import hashlib

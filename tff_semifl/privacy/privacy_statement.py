@@ -18,36 +18,6 @@ _REASONABLE = 10
 # The file in a SavedModel's folder or in a TFLite model's ZIP file.
 NAME = 'privacy.json'
 
-_NEIGHBORING_RELATION = (
-  'two populations are neighbors if they differ only in the images of one'
-  ' client, in any number of them'
-)
-_SAMPLING = (
-  'each round draws a cohort of fixed size uniformly without replacement, and'
-  ' keeps it secret; clients drop out at random, independently of their images'
-)
-_NOISE = (
-  'Gaussian, from a secret key that the operating system drew and that is'
-  ' removed after the last round, by Philox, which is not a cryptographic'
-  ' generator, in float32, whose rounding the proofs leave out (Mironov, 2012)'
-)
-_COVERED = (
-  'one run: the weights after each round and whatever is computed from them,'
-  ' including this model'
-)
-_NOT_COVERED = (
-  'metrics of clients, which have no noise: loss, accuracy, pseudo-labels and'
-  ' their confidence, numbers of clients that took part or were rejected, and'
-  ' the duration of rounds; who sees these as well may learn more, and which'
-  ' clients took part',
-  "the server's labeled images, which it trains on and computes batch"
-  ' normalization statistics of without noise',
-  'other runs on the same clients, with another seed or other flags: their'
-  ' privacy losses add up',
-  'the server itself and the workers that run its computations: they see the'
-  ' sums to which noise is added',
-)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrivacyStatement:
@@ -66,11 +36,37 @@ class PrivacyStatement:
   noise_multiplier: float
   clipping_norm: float
   why_not_private: str | None = None
-  neighboring_relation: str = _NEIGHBORING_RELATION
-  sampling: str = _SAMPLING
-  noise: str = _NOISE
-  covered: str = _COVERED
-  not_covered: tuple[str, ...] = _NOT_COVERED
+  neighboring_relation: str = (
+    'two populations are neighbors if they differ only in the images of one'
+    ' client, in any number of them'
+  )
+  sampling: str = (
+    'each round draws a cohort of fixed size uniformly without replacement, and'
+    ' keeps it secret; clients drop out at random, independently of their'
+    ' images'
+  )
+  noise: str = (
+    'Gaussian, from a secret key that the operating system drew and that is'
+    ' removed after the last round, by Philox, which is not a cryptographic'
+    ' generator, in float32, whose rounding the proofs leave out (Mironov,'
+    ' 2012)'
+  )
+  covered: str = (
+    'one run: the weights after each round and whatever is computed from them,'
+    ' including this model'
+  )
+  not_covered: tuple[str, ...] = (
+    'metrics of clients, which have no noise: loss, accuracy, pseudo-labels and'
+    ' their confidence, numbers of clients that took part or were rejected, and'
+    ' the duration of rounds; who sees these as well may learn more, and which'
+    ' clients took part',
+    "the server's labeled images, which it trains on and computes batch"
+    ' normalization statistics of without noise',
+    'other runs on the same clients, with another seed or other flags: their'
+    ' privacy losses add up',
+    'the server itself and the workers that run its computations: they see the'
+    ' sums to which noise is added',
+  )
 
   @property
   def headline(self) -> str:

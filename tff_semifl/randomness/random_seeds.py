@@ -3,9 +3,8 @@
 
 """The seeds of all random numbers of a run, from (seed, purpose, ...).
 
-Nothing draws from a hidden generator. The key of a draw is the run's seed, the
-purpose, and the round, client and epoch, where they apply. Runs with the same
-flags agree, interrupted or not, and purposes do not share a stream.
+Nothing draws from a hidden generator: runs with the same flags agree,
+interrupted or not. Purposes do not share a stream.
 
 The seed is public. The secrets of a private run, noise and cohorts, follow from
 its `privacy_key` instead.

@@ -56,14 +56,10 @@ def simulation_context(
 ) -> Iterator[tff.framework.SyncContext]:
   """Sets the runtime of computations called in the `with` block.
 
-  Replaces TFF's default context until the end of the block.
-
-  Args:
-    default_num_clients: The number of clients if no argument of a computation
-      determines it.
-    devices: See `InProcessContext`; not with `ray`.
-    client_threads_per_operation: See `InProcessContext`; not with `ray`.
-    ray: The Ray cluster on which clients run; by default this process.
+  Replaces TFF's default context until the end of the block. `ray` is the Ray
+  cluster on which clients run; by default this process runs all. Other
+  arguments are those of `InProcessContext`, of which `ray` takes neither
+  `devices` nor `client_threads_per_operation`.
   """
   if ray is None:
     creator = contextlib.closing(

@@ -33,7 +33,6 @@ _CPU_ONLY = ('Dataset', 'Iterator')
 # Ops that call Python functions of this process.
 PYTHON_OPS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
 
-
 _numbers = itertools.count()
 
 

@@ -109,8 +109,13 @@ class GraphFunction:
     """Runs the graph; `argument` is None if the graph has no parameter."""
     function = self._get_function()
     tensors = tf.nest.flatten(argument)
+    used = [tensors[index] for index in self._used_feeds]
+    return self._pack(functools.partial(call, function), used)
+
+  def _pack(self, run: Callable[..., Any], tensors: list[tf.Tensor]) -> Value:
+    """Runs a function of tensors, and packs the result of the graph."""
     try:
-      fetched = call(function, [tensors[index] for index in self._used_feeds])
+      fetched = run(tensors)
     except tf.errors.OpError as error:
       raise errors.of_code(self._type, error) from error
     return tf.nest.pack_sequence_as(

@@ -164,12 +164,8 @@ def compile_to_block(
   """Reduces a computation to calls of TensorFlow and a few intrinsics."""
   # TFF would serialize the block here, which takes a second for an ordinary
   # network.
-  block = tff.framework.to_call_dominant(_replace_intrinsics(computation))
-  return private_api.disable_grappler(block)[0]
-
-
-def _replace_intrinsics(computation):
   block, _ = tff.tensorflow.replace_intrinsics_with_bodies(
     computation.to_building_block()
   )
-  return block
+  block = tff.framework.to_call_dominant(block)
+  return private_api.disable_grappler(block)[0]

@@ -111,12 +111,6 @@ def _at_server(cohort, argument):
   return argument
 
 
-def _map_all_equal(cohort, argument):
-  del cohort
-  fn, value = argument
-  return values.AllEqual(fn(value.member))
-
-
 def _zip_at_clients(cohort, argument):
   members = _map_struct(cohort.members, argument)
   return tuple(
@@ -141,7 +135,9 @@ _INTRINSICS = {
   ),
   'federated_eval_at_server': lambda cohort, fn: fn(None),
   'federated_map': lambda cohort, argument: cohort.map(*argument),
-  'federated_map_all_equal': _map_all_equal,
+  'federated_map_all_equal': lambda cohort, argument: values.AllEqual(
+    argument[0](argument[1].member)
+  ),
   'federated_value_at_clients': _at_clients,
   'federated_value_at_server': _at_server,
   'federated_zip_at_clients': _zip_at_clients,

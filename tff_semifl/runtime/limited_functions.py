@@ -18,7 +18,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl.runtime import errors
 from tff_semifl.runtime import function_graphs
 from tff_semifl.runtime import graph_functions
 
@@ -58,14 +57,7 @@ class LimitedFunction(graph_functions.GraphFunction):
     run = self._get_run()
     if run is None:
       return self(argument)
-    try:
-      fetched = run(tf.nest.flatten(argument))
-    except tf.errors.OpError as error:
-      raise errors.of_code(self._type, error) from error
-    return tf.nest.pack_sequence_as(
-      self._result,
-      [graph_functions.release_attributes(each) for each in fetched],
-    )
+    return self._pack(run, tf.nest.flatten(argument))
 
   def _get_run(self):
     with self._run_lock:

@@ -178,34 +178,28 @@ class Settings:
 
   def __post_init__(self) -> None:
     for field in dataclasses.fields(self):
-      _check_instance(type(self), field.name, getattr(self, field.name))
+      name, value = field.name, getattr(self, field.name)
+      if isinstance(value, type) and issubclass(value, Settings):
+        raise ValueError(
+          f'{type(self).__qualname__}: {name} must be an instance; write'
+          f' {name}={value.__qualname__}() in place of {value.__qualname__}'
+        )
       kept = field.metadata.get(KEY)
       if isinstance(kept, Setting):
-        kind, is_optional = kind_of(type(self), field.name)
-        value = getattr(self, field.name)
+        kind, is_optional = kind_of(type(self), name)
         if value is not None or not is_optional:
-          value = _convert(field.name, value, kind, kept.values)
-          object.__setattr__(self, field.name, value)
+          value = _convert(name, value, kind, kept.values)
+          object.__setattr__(self, name, value)
 
   def error(self, name: str, problem: str) -> SettingError:
     """An error of the setting `name` of this part, with its present value."""
     return SettingError(name, getattr(self, name), problem)
 
 
-def _check_instance(owner: type[Settings], name: str, value: Any) -> None:
-  if isinstance(value, type) and issubclass(value, Settings):
-    raise ValueError(
-      f'{owner.__qualname__}: {name} must be an instance; write'
-      f' {name}={value.__qualname__}() in place of {value.__qualname__}'
-    )
-
-
 def setting(default: Any, meaning: str, values: Values = ANY) -> Any:
   """A field of a part that is a setting.
 
-  Args:
-    default: The default value. None is allowed if the field's type has None,
-      even if `values` does not contain None.
+  The default may be None if the field's type has None, whatever `values`.
   """
   return dataclasses.field(
     default=default, metadata={KEY: Setting(meaning, values)}

@@ -88,10 +88,9 @@ def _identify(value: Any, path: str) -> Any:
 def digest(value: Any) -> str:
   """A digest, 16 hexadecimal digits, of a value or of a class's source.
 
-  Args:
-    value: A number, text, array, dataclass, class or function; or a collection,
-      partial function or method of such values. Functions include their source.
-      Other values raise a `ValueError`.
+  Values are numbers, texts, arrays, dataclasses, classes and functions, with
+  their source; and collections, partial functions and methods of such values.
+  Other values raise a `ValueError`.
   """
   return hashlib.sha256(repr(_take_apart(value)).encode()).hexdigest()[:16]
 

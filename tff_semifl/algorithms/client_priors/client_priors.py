@@ -156,7 +156,7 @@ class ClientPriors(system.System):
     yield from describe_clients(own)
 
   @property
-  def all_clients_take_part(self) -> bool:
+  def all_clients_take_part(self) -> bool:  # pyrefly: ignore[bad-override]
     return self.clients_per_round is None
 
 

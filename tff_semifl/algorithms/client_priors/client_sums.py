@@ -139,11 +139,7 @@ def compute(
     tf.constant(0.0),
   )
   is_sound = aggregators.has_finite_norm((means, measured))
-  # `where`, because zero times infinity is NaN.
-  means, measured = tf.nest.map_structure(
-    lambda each: tf.where(is_sound, each, tf.zeros_like(each)),
-    (means, measured),
-  )
+  means, measured = aggregators.zero_unless(is_sound, (means, measured))
   rejected = tf.cast(~is_sound, tf.float32)
   return means, measured._replace(num_rejected=rejected), labels
 

@@ -57,10 +57,7 @@ def measure(x: tf.Tensor, center: tf.Tensor) -> Moments:
     tf.reduce_sum(x, axis=0),
     tf.matmul(x, x, transpose_a=True),
   )
-  is_sound = aggregators.has_finite_norm(moments)
-  return Moments(
-    *(tf.where(is_sound, each, tf.zeros_like(each)) for each in moments)
-  )
+  return aggregators.zero_unless(aggregators.has_finite_norm(moments), moments)
 
 
 def count_components(num_features: int) -> int:

@@ -12,12 +12,10 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tff_semifl.algorithms.client_priors import linear_classifiers
+from tff_semifl.label_shift import share_prior
 
 FOLDS = 5
 REPLICAS = 1 + FOLDS
-# A class without labels counts as half a label, so that all shares are
-# positive.
-_ABSENT = 0.5
 _PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 # The penalty where fewer than half of the labels can be held out.
 _USUAL_PENALTY = 3.0
@@ -37,8 +35,7 @@ class Labels(NamedTuple):
   @property
   def shares(self) -> tf.Tensor:
     """The share of each class among the labels, float64 [classes]."""
-    counts = tf.maximum(tf.reduce_sum(self.targets, axis=0), _ABSENT)
-    return counts / tf.reduce_sum(counts)
+    return share_prior.shares_of_counts(tf.reduce_sum(self.targets, axis=0))
 
 
 def assign(targets: tf.Tensor) -> tf.Tensor:

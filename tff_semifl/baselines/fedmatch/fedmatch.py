@@ -166,10 +166,7 @@ class FedMatch(system.System):
       optimizer=optimizer,
       num_epochs=self.server.server_epochs,
       batch_size=self.server.filled_batch_size,
-      epoch_data_fn=lambda _, now: (
-        rows_lib.Rows((data['image'], data['label'])),
-        now.state,
-      ),
+      epoch_data_fn=lambda _: rows_lib.Rows((data['image'], data['label'])),
       loss_fn=loss,
     ).train(weights.trainable, optimizer_state)
 
@@ -195,12 +192,11 @@ class FedMatch(system.System):
     num_images = tf.shape(data['image'])[0]
     node = federated_process.Node(context, data['client_id'])
 
-    def epoch_data(epoch, now):
+    def epoch_data(epoch):
       strong = ingredients.strong_augmentation(
         data['image'], node.seed(random_seeds.Purpose.STRONG_VIEW, epoch)
       )
-      rows = rows_lib.Rows((data['image'], strong, tf.range(num_images)))
-      return rows, now.state
+      return rows_lib.Rows((data['image'], strong, tf.range(num_images)))
 
     def loss(trainable, batch, epoch, batch_num, given):
       del epoch, batch_num

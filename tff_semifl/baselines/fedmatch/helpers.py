@@ -22,6 +22,7 @@ from tff_semifl.core import client_states
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
+from tff_semifl.core import rows
 from tff_semifl.data import pipelines
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
@@ -70,11 +71,8 @@ def build_helped_work(
   probe_image = create_probe_image(classifier.image_shape, seed)
 
   def no_helpers():
-    # A constant would have a fixed shape.
     return tuple(
-      tf.compat.v1.placeholder_with_default(
-        tf.zeros([0, *array.shape], array.dtype), [None, *array.shape]
-      )
+      rows.no_rows(array.shape, array.dtype)
       for array in parts.select_phi(classifier.initial_weights.trainable)
     )
 

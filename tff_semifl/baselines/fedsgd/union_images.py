@@ -12,6 +12,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.core import client_work
 from tff_semifl.core import pseudo_labels
+from tff_semifl.core import rows as rows_lib
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 
@@ -36,19 +37,10 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
     return ClientImages(data['client_id'][tf.newaxis], number, data['image'])
 
   def nothing():
-    # A constant would have a fixed shape, but images are appended.
-    pixels = sources.kind_of(image_shape).dtype
     return ClientImages(
-      *(
-        tf.compat.v1.placeholder_with_default(
-          tf.zeros([0, *shape], dtype), [None, *shape]
-        )
-        for dtype, shape in (
-          (tf.int32, ()),
-          (tf.int32, ()),
-          (pixels, image_shape),
-        )
-      )
+      client_id=rows_lib.no_rows([], tf.int32),
+      num_images=rows_lib.no_rows([], tf.int32),
+      image=rows_lib.no_rows(image_shape, sources.kind_of(image_shape).dtype),
     )
 
   def join(first, second):

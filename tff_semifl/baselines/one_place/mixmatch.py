@@ -75,7 +75,7 @@ def mix(
   )
   labels = tf.concat(
     [
-      tf.one_hot(step.labels, step.num_classes),
+      tf.one_hot(step.labels, step.classifier.num_classes),
       *[guesses] * len(unlabeled_images),
     ],
     axis=0,

@@ -251,7 +251,7 @@ class Pooled(system.System):
     return f'{super().summary} {system.summarize(self.method)}'
 
   @property
-  def uses_strong_views(self) -> bool:
+  def uses_strong_views(self) -> bool:  # pyrefly: ignore[bad-override]
     return self.method.uses_strong_augmentation
 
   @property

@@ -56,11 +56,6 @@ class PooledStep:
     """The fraction of all steps before this step, a float32 scalar."""
     return tf.cast(self.num, tf.float32) / self.total_steps
 
-  @property
-  def num_classes(self) -> int:
-    """The number of classes."""
-    return self.classifier.num_classes
-
   def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
     """The stateless seed for a purpose in this step, int32 [2]."""
     return random_seeds.stateless_seed(self.run_seed, purpose, self.num, *keys)

@@ -92,10 +92,7 @@ class LocalSteps:
       num_epochs=1,
       batch_size=batch_size,
       # Augmenting all images of a round in large batches is faster.
-      epoch_data_fn=lambda _, now: (
-        rows_lib.Rows(views_fn(indices)),
-        now.state,
-      ),
+      epoch_data_fn=lambda _: rows_lib.Rows(views_fn(indices)),
       loss_fn=loss,
       learning_rate_fn=lambda _, batch_num: self.learning_rate_fn(
         self._step(node.context.round_num, batch_num)

@@ -84,6 +84,29 @@ class WarmUpAndCosine(training_settings.Rounds):
         f'must be less than schedule_steps, {self.schedule_steps}',
       )
 
+  def learning_rate_of(self, step: tf.Tensor | int) -> tf.Tensor:
+    """Linear warm-up, then part of a cosine (equation 10 of Zhang et al.).
+
+    With w for `warm_up_steps` and n for `schedule_steps`, step t from 0 has, as
+    a multiple of `learning_rate`,
+
+        t / w                                                  if t < w
+        max(cos(pi * half turns * (t - w) / (n - w)), floor)   else
+
+    For CIFAR-10 the authors' code has 7/16 half turns in 200 epochs of 1,024
+    steps. The paper's 2.3 half turns in 300 epochs would reach the floor in the
+    first quarter, and later return to the maximum.
+    """
+    step, first = tf.cast(step, tf.float32), self.warm_up_steps
+    share = (step - first) / (self.schedule_steps - first)
+    cosine = tf.maximum(
+      tf.cos(math.pi * self.schedule_half_turns * share),
+      self.learning_rate_floor,
+    )
+    return self.learning_rate * tf.where(
+      step < first, step / max(first, 1), cosine
+    )
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ManyShortRounds(system.System):
@@ -129,14 +152,7 @@ class ManyShortRounds(system.System):
       num_steps=self.steps_per_round,
       batch_size=self.batch_size,
       optimizer=optimizer,
-      learning_rate_fn=functools.partial(
-        warm_up_and_cosine,
-        base_value=self.schedule.learning_rate,
-        warm_up_steps=self.schedule.warm_up_steps,
-        total_steps=self.schedule.schedule_steps,
-        half_turns=self.schedule.schedule_half_turns,
-        floor=self.schedule.learning_rate_floor,
-      ),
+      learning_rate_fn=self.schedule.learning_rate_of,
     )
 
   def count_steps(
@@ -291,31 +307,3 @@ class SupervisedAveraging(_GroupAveraging):
     return functools.partial(
       local_steps.train_labeled_client, steps, ingredients.weak_augmentation
     )
-
-
-def warm_up_and_cosine(
-  step: tf.Tensor | int,
-  *,
-  base_value: float,
-  warm_up_steps: int,
-  total_steps: int,
-  half_turns: float,
-  floor: float,
-) -> tf.Tensor:
-  """Linear warm-up, then part of a cosine (equation 10 of Zhang et al.).
-
-  With w for `warm_up_steps` and n for `total_steps`, w < n, step t from 0 has
-
-      base_value * t / w                                          if t < w
-      base_value * max(cos(pi * half_turns * (t - w) / (n - w)), floor)   else
-
-  For CIFAR-10 the authors' code has 7/16 half turns in 200 epochs of 1,024
-  steps. The paper's 2.3 half turns in 300 epochs would reach the floor in the
-  first quarter, and later return to the maximum.
-  """
-  step = tf.cast(step, tf.float32)
-  share = (step - warm_up_steps) / (total_steps - warm_up_steps)
-  cosine = tf.maximum(tf.cos(math.pi * half_turns * share), floor)
-  return base_value * tf.where(
-    step < warm_up_steps, step / max(warm_up_steps, 1), cosine
-  )

@@ -52,14 +52,9 @@ def compute(
   """The features of all images; computes features that the cache lacks.
 
   Several programs may share a folder. Nothing is written if the cache has all
-  features. Images are uint8 [images, height, width, 1 or 3]; the result is
-  float32 [images, feature_dimension]. `quiet` hides the progress bar.
+  features. Images are uint8 [images, height, width, 1 or 3], at least one; the
+  result is float32 [images, feature_dimension]. `quiet` hides the progress bar.
   """
-  if images.dtype != np.uint8 or len(images.shape) != 4 or not len(images):
-    raise ValueError(
-      f'found images of dtype {images.dtype} and shape {list(images.shape)};'
-      ' give uint8 [images, height, width, 1 or 3] in 0..255, at least one'
-    )
   own = folder / _find_key(backbone, images)
   found = _read(own, backbone, len(images), say)
   num_found = sum(map(len, found.values()))
