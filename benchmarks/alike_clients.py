@@ -20,6 +20,7 @@ from absl import app
 from absl import flags
 import tensorflow as tf
 
+from benchmarks import client_priors_summaries
 import tff_semifl as sfl
 from tff_semifl.experiment import metrics_table
 from tff_semifl.models import functional
@@ -108,6 +109,8 @@ def main(argv: list[str]) -> None:
     with path.open('a') as file:
       file.write(f'{row}\n')
     print(row, flush=True)
+  rows = client_priors_summaries.read_rows(path)
+  print('\n'.join(client_priors_summaries.summarize_seeds(rows)))
 
 
 if __name__ == '__main__':

@@ -128,3 +128,11 @@ def _show(values: np.ndarray, sign: str = '') -> str:
     return ', '.join(f'{value:{sign}.1f}' for value in values)
   error = values.std(ddof=1) / len(values) ** 0.5
   return f'{values.mean():{sign}.1f} ± {error:.1f}'
+
+
+def summarize_seeds(rows: list[list[str]]) -> Iterator[str]:
+  """Yields the accuracies of each seed in percent, and their means."""
+  accuracies = 100 * np.array([row[1:] for row in rows], float)
+  names = [*(row[0] for row in rows), 'mean']
+  for name, row in zip(names, [*accuracies, accuracies.mean(0)], strict=True):
+    yield f'| {name} | {" | ".join(f"{each:.1f}" for each in row)} |'

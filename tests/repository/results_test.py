@@ -48,6 +48,11 @@ class ResultsTest(parameterized.TestCase):
       'runs.csv',
       client_priors_summaries.summarize_networks,
     ),
+    (
+      'client_prior_network',
+      'alike.csv',
+      client_priors_summaries.summarize_seeds,
+    ),
     ('client_priors_inputs', 'runs.csv', _INPUTS),
     ('client_priors_inputs', 'cases.csv', _INPUTS),
   )

@@ -268,8 +268,8 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     if strength >= 0.99 * choice.WITHOUT_OWN_SHARES:
       yield (
         "clients are alike, or a class's images differ between them: all have"
-        ' the same class shares, and the network learns only what the labeling'
-        ' layer knows; try semifl or client_prior_semifl'
+        ' the same class shares, and the layer labeled until the end; try'
+        ' semifl or client_prior_semifl'
       )
     else:
       yield (
