@@ -54,10 +54,13 @@ def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
 
   `rows` have each seed, the result without clients, and the result of SemiFL.
   """
-  table_rows = [
-    [str(seed), str(alone), str(semifl), _show_difference(alone, semifl)]
-    for seed, alone, semifl in rows
-  ]
+  table_rows = []
+  for seed, alone, semifl in rows:
+    low, high = intervals.of_difference(alone.is_right, semifl.is_right)
+    cells = str(seed), str(alone), str(semifl)
+    gain = 100 * (semifl.accuracy - alone.accuracy)
+    shown = f'{gain:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})'
+    table_rows.append([*cells, shown])
   if len(rows) > 1:
     alone, semifl = (
       [row[column].accuracy for row in rows] for column in (1, 2)
@@ -72,25 +75,6 @@ def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
   return markdown.table(
     ('seed', 'labels alone', 'SemiFL', 'difference'), table_rows
   )
-
-
-def _show_difference(before: Result, after: Result) -> str:
-  low, high = intervals.of_difference(before.is_right, after.is_right)
-  difference = after.accuracy - before.accuracy
-  return (
-    f'{100 * difference:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})'
-  )
-
-
-def describe(class_sizes: Sequence[int], num_seeds: int) -> str:
-  """The caption of the table."""
-  text = (
-    f'Accuracies are over {intervals.describe_images(class_sizes)}, with 95%'
-    ' intervals: Wilson, and of paired differences Agresti and Min (2005).'
-  )
-  if num_seeds > 1:
-    text += ' Means are over seeds, with standard deviations.'
-  return text
 
 
 _Run = tuple[experiment_lib.Experiment, experiment_folder.ExperimentFolder]
@@ -112,9 +96,14 @@ def main(own: parts.Seeds, command: command_lib.Command) -> None:
       (seed, *(_train(*run) for run in pair))
       for seed, pair in zip(seeds, pairs, strict=True)
     ]
-  print(to_markdown(rows))
   sizes = model_results.count_by_class(pairs[0][1][0])
-  print(f'\n{describe(sizes, len(seeds))}')
+  print(
+    f'{to_markdown(rows)}\n\n'
+    f'Accuracies are over {intervals.describe_images(sizes)}, with 95%'
+    ' intervals: Wilson, and of paired differences Agresti and Min (2005).'
+    + ' Means are over seeds, with standard deviations.'
+    * (len(seeds) > 1)
+  )
   if command.experiment.validates:
     print('Accuracies are those on the validation images; nothing was tested.')
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
