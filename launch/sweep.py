@@ -127,7 +127,7 @@ def main(sweep: Sweep, passed_on: Sequence[str]) -> None:
       for line in sweep_table.describe_choices(
         _rows(by_entry),
         command_line.spell_commands('python -m launch.train'),
-        sweep_runs.without_validation(passed_on),
+        command_line.read(passed_on, {'num_validation': str})[1],
       ):
         print(line)
   if failed:

@@ -220,16 +220,15 @@ def end_with_error(error: BaseException) -> NoReturn:
   lines = ''
   if error.__cause__ is not None:
     frames = traceback.extract_tb(error.__cause__.__traceback__)
-    frames = [frame for frame in frames if _is_users(frame.filename)]
-    lines = ''.join(traceback.format_list(frames))
+    lines = ''.join(
+      traceback.format_list(
+        frame
+        for frame in frames
+        if not frame.filename.startswith(('<', *_LIBRARIES))
+        and f'{os.sep}site-packages{os.sep}' not in frame.filename
+      )
+    )
   end(f'{lines}{line}')
-
-
-def _is_users(file: str) -> bool:
-  return (
-    not file.startswith(('<', *_LIBRARIES))
-    and f'{os.sep}site-packages{os.sep}' not in file
-  )
 
 
 def end(line: str, code: int = 1) -> NoReturn:

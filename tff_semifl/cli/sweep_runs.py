@@ -160,12 +160,6 @@ def check_passed_on(arguments: Sequence[str]) -> None:
     )
 
 
-def without_validation(arguments: Sequence[str]) -> list[str]:
-  """Removes the flag of a validation split, and its value."""
-  _, others = command_line.read(arguments, {'num_validation': str})
-  return others
-
-
 def create_runs(
   entry: sweep_table.Entry,
   seeds: Sequence[int],

@@ -101,7 +101,11 @@ def choose_images(
   kept = _find_distinct(considered, points, len(labeled))
   points, pool = points[kept], pool[kept[len(labeled) :] - len(labeled)]
   num_duplicates = min(len(features), MOST_IMAGES) - len(pool)
-  clusters = _find_clusters(points, number + len(labeled), seed)
+  count = min(number + len(labeled), len(points))
+  # Threads change the last bits of sums, and thus the choice.
+  with threadpoolctl.threadpool_limits(1):
+    k_means = cluster.KMeans(count, n_init=_STARTS, random_state=seed)
+    clusters = k_means.fit_predict(points)
   found = []
   for each in np.setdiff1d(clusters, clusters[: len(labeled)]):
     members = np.flatnonzero(clusters == each)
@@ -154,15 +158,6 @@ def _find_distinct(
     if is_kept[each]:
       is_kept[near[near > max(each, num_fixed - 1)]] = False
   return kept[is_kept]
-
-
-def _find_clusters(points: np.ndarray, count: int, seed: int) -> np.ndarray:
-  """The cluster of each point, int [points], by k-means."""
-  # Threads change the last bits of sums, and thus the choice.
-  with threadpoolctl.threadpool_limits(1):
-    return cluster.KMeans(
-      min(count, len(points)), n_init=_STARTS, random_state=seed
-    ).fit_predict(points)
 
 
 def _find_typical(points: np.ndarray) -> int:

@@ -79,7 +79,7 @@ def _build(
   threads_per_operation: int,
 ) -> Callable[[Sequence[tf.Tensor]], list[tf.Tensor]] | None:
   """Runs a graph in a session; None without a loop, or for a dataset."""
-  if not _has_loop(graph_def):
+  if all(n.op not in _LOOPS for n in function_graphs.all_nodes(graph_def)):
     return None
   nodes = {node.name: node for node in graph_def.node}
   with tf.Graph().as_default() as graph:
@@ -136,7 +136,3 @@ def _to_array(tensor: tf.Tensor) -> np.ndarray:
       input_dataset=tensor, strip_device_assignment=True
     )
   return tensor.numpy()
-
-
-def _has_loop(graph_def: tf.compat.v1.GraphDef) -> bool:
-  return any(node.op in _LOOPS for node in function_graphs.all_nodes(graph_def))

@@ -107,7 +107,11 @@ def find(
   covariance *= scale[:, tf.newaxis] * scale
   size = count_components(first.shape[0])
   values, vectors = _find_largest(covariance, size)
-  used = tf.cast(tf.range(size), tf.float64) < _count_used(count)
+  num_used = tf.maximum(
+    count / _EXAMPLES_PER_COMPONENT,
+    tf.clip_by_value(count / 2, _LEAST_COMPONENTS, _ENOUGH_COMPONENTS),
+  )
+  used = tf.cast(tf.range(size), tf.float64) < num_used
   # Rounding turns eigenvalues of 0 into tiny numbers of either sign.
   used &= values > 1e-9 * values[0]
   is_component = tf.cast(used, tf.float64)
@@ -118,14 +122,6 @@ def find(
   )
   basis = scale[:, tf.newaxis] * vectors * is_component / tf.sqrt(unit)
   return Components(center + mean, basis, values / unit, count)
-
-
-def _count_used(count: tf.Tensor) -> tf.Tensor:
-  """The number of components to use for `count` examples, float64."""
-  return tf.maximum(
-    count / _EXAMPLES_PER_COMPONENT,
-    tf.clip_by_value(count / 2, _LEAST_COMPONENTS, _ENOUGH_COMPONENTS),
-  )
 
 
 def _find_largest(

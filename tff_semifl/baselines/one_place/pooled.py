@@ -176,7 +176,10 @@ class Pooled(system.System):
     """Takes the steps of a round; unlabeled batches include labeled images."""
     data, steps = pipelines.concatenate_chunks(dataset), self.steps
     labeled, unlabeled = _draw_indices(data, context, steps)
-    shares = _class_shares(data['label'], ingredients.classifier.num_classes)
+    # `tf.one_hot` is zero for unknown labels.
+    known = tf.one_hot(data['label'], ingredients.classifier.num_classes)
+    counts = tf.reduce_sum(known, axis=0)
+    shares = counts / tf.reduce_sum(counts)
 
     def take_step(step_in_round, state, average, sums):
       num = context.round_num * steps.steps_per_round + step_in_round
@@ -293,13 +296,6 @@ def _draw_indices(
     random_seeds.Purpose.FIX_ORDER,
   )
   return tf.gather(labeled, drawn), unlabeled
-
-
-def _class_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
-  """The share of each class among known labels, float32 [classes]."""
-  # `tf.one_hot` is zero for unknown labels.
-  counts = tf.reduce_sum(tf.one_hot(labels, num_classes), axis=0)
-  return counts / tf.reduce_sum(counts)
 
 
 def move_average(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:

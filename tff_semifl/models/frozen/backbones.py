@@ -25,14 +25,6 @@ _PACKAGES = frozenset(
 )
 
 
-def _application_names() -> list[str]:
-  return sorted(
-    name
-    for name, found in vars(tf.keras.applications).items()
-    if inspect.isfunction(found)
-  )
-
-
 def load_application(
   name: str, image_size: tuple[int, int]
 ) -> backbone_lib.Backbone:
@@ -139,7 +131,7 @@ def load(
   size = image_size or DEFAULT_SIZE
   if name == efficientnet_lite.NAME:
     return efficientnet_lite.load(size)
-  if name in _application_names():
+  if inspect.isfunction(vars(tf.keras.applications).get(name)):
     return load_application(name, size)
   raise backbone_lib.BackboneError(
     f'backbone {name}: there is none of this name; give'
