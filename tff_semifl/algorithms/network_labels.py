@@ -8,12 +8,13 @@ phase one fifth. In the first phase the layer labels clients' images, in each
 later phase the network as it was when the phase began (the teacher). Layer and
 teacher give log p(image | class), from which a client finds shares and labels.
 
-A teacher labels only if it predicts at least as many of the server's labels, on
-which no network trains, as the layer predicts of held-out labels. Class biases
-b keep the mean label at the class shares m over all clients:
+A teacher labels only if it is right for at least as many of the server's labels
+as the layer is for held-out labels; no network trains on the server's labels.
+With share pi_kc of class c at client k, and m_c at all clients, class biases b
+keep the mean of class probabilities at m:
 
     p(c | x) ~ p_teacher(c | x) exp(b_c) pi_kc / m_c
-    b <- b + step (m - mean label of the cohort) / m
+    b <- b + step (m - mean probabilities of the cohort) / m
 """
 
 from collections.abc import Mapping

@@ -116,18 +116,18 @@ def run(
   """Parses flags, runs `main` with the settings and ends the process.
 
   The exit code is 0 for success; 1 for invalid flags; 130 after Ctrl-C and 143
-  after SIGTERM, as in a shell. The first such signal ends the program in order.
+  after SIGTERM, as in a shell. The first signal ends the program cleanly.
 
   Args:
-    create: The program's settings, or a function from changes by name to
-      settings.
+    create: The program's settings, or a function that creates them from a
+      mapping of names to changed values.
     how: The command in messages; by default the command of the running program.
     arguments: The command line without the program. By default the process's
       command line, after the contents of flagfiles.
     common: Help on flags that are not settings.
     elsewhere: See `command_line.parse`.
-    takes: Whether the program takes an argument that is not one of its flags;
-      the second argument of `main` is a list of such arguments.
+    takes: Returns whether an argument that is not a flag of the program is
+      accepted; `main` takes the list of accepted arguments second.
     interrupted: The last line if the program is interrupted.
   """
   if isinstance(create, settings.Settings):

@@ -50,7 +50,7 @@ def portably() -> Iterator[None]:
 
 
 def pad(examples: Any) -> tuple[Any, tf.Tensor]:
-  """Pads `examples`, a structure of tensors and None, to 2^n rows.
+  """Pads `examples`, tensors and None, to the next power of two of rows.
 
   Returns:
     The structure, padded with copies of the last example (without examples, one

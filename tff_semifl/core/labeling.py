@@ -131,8 +131,8 @@ class Labeler:
   ) -> tuple[pseudo_labels.PseudoLabels, Images, pseudo_labels.GivenLabels]:
     """Labels the images of `context`.
 
-    `rows` are the images, as `Images`. Returns the labels; the images with
-    label, weight and selection; and the `GivenLabels` for a simulation.
+    `rows` has the same images, as `Images`. Returns the labels; the images with
+    label, weight and selection; and `GivenLabels`, to measure pseudo-labels.
     """
     hook = self.method.label
     result = hook(context, state)

@@ -58,10 +58,10 @@ class Guiding:
   def update(
     self, kept: Any, sums: Any, server: hook_arguments.Server
   ) -> functional.ModelWeights:
-    """The global model after averaging; arguments are those of `guidance`.
+    """The global model after averaging, by default the average.
 
-    `server` has the labeled images and the average of the clients' models, by
-    default the result. Afterwards the server may train the result.
+    `kept` and `sums` are as in `guidance`. `server` has the labeled images and,
+    as weights, the average. Afterwards the server may train the result.
     """
     del kept, sums
     return server.weights

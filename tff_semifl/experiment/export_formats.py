@@ -69,7 +69,7 @@ class ExportedFile:
 
 
 def find_foreign_file(path: pathlib.Path) -> str | None:
-  """The first file in a folder that no export writes; None if there is none."""
+  """The name of the first file in `path` that is not of an export, or None."""
   if not path.exists():
     return None
   for inner in sorted(path.iterdir()):

@@ -42,11 +42,12 @@ def fit(
   products: tf.Tensor,
   variances: tf.Tensor,
 ) -> Mixture:
-  """Fits mixtures by maximum likelihood, in closed form.
+  """Fits mixtures in closed form, by maximum likelihood with shrinkage.
 
-  Arguments are float64 sums over clients' examples: `posteriors`, [replicas,
-  classes]; `products` of components and posteriors, [replicas, components,
-  classes]; and `variances`, sums of squared components, [components].
+  Other arguments than `labels` are float64 sums over clients' examples x, of
+  principal components: `posteriors`, [replicas, classes]; `products` of x and
+  posteriors, [replicas, components, classes]; and `variances`, sums of x
+  squared, [components].
   """
   x, targets = labels.x, labels.targets
   label_weights = labels.weights * LABEL_WEIGHT
