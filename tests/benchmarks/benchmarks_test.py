@@ -116,12 +116,12 @@ class MeasurementsTest(_TestCase):
     in_context = runtime.simulation_context
     # Starting a cluster and its actor takes far longer than all rounds.
     with (
-      in_context('ray') as ray,
+      in_context(ray=runtime.RayOptions()) as cluster,
       mock.patch.object(
         runtime,
         'simulation_context',
-        lambda kind, **_: (
-          contextlib.nullcontext(ray) if kind == 'ray' else in_context(kind)
+        lambda ray=None: (
+          contextlib.nullcontext(cluster) if ray else in_context()
         ),
       ),
     ):

@@ -105,12 +105,14 @@ class LabelerTest(parameterized.TestCase):
     ('mixture', {'count': 47.0}, 3.0),
     # Without class shares of clients if clients are alike, or images differ.
     ('labels_alone', {'evidence': 0.01}, 1e6),
+    # With too few labels to choose.
+    ('labels_alone', {'labels': 9}, 4.0),
     ('head', {'count': 47.0, 'spread': 0.03}, 1e6),
   )
   def test_is_what_is_exported_or_the_head_with_its_biases(
     self, keep, changes, strength
   ):
-    labels = np.arange(12) % 3
+    labels = np.arange(changes.get('labels', 12)) % 3
     draw = np.random.default_rng(0).normal
     start = state.start(functional.ModelWeights((), ()), 4, 3)
     estimate = start.estimate
@@ -141,7 +143,7 @@ class LabelerTest(parameterized.TestCase):
     components = tf.nest.map_structure(
       lambda each: tf.cast(each, tf.float64), components
     )
-    raw, targets = draw(size=[12, 4]), _one_hot(labels)
+    raw, targets = draw(size=[len(labels), 4]), _one_hot(labels)
     x = numpy_reference.ones(components_lib.project(raw, components))
     # The second learner predicts the labels, or what they are not.
     fitted, *_ = np.linalg.lstsq(x, targets, rcond=None)
@@ -172,6 +174,7 @@ class LabelerTest(parameterized.TestCase):
       logits = x @ head + bias - np.log(shares)
     np.testing.assert_allclose(padded @ chosen.labeler.weights, logits)
     np.testing.assert_allclose(chosen.labeler.alpha, strength * shares)
+    self.assertBetween(chosen.labeler.num_right, 0, len(labels) + 1)
 
 
 class ChoiceTest(parameterized.TestCase):

@@ -132,7 +132,7 @@ def choose(
       num_right=tf.where(
         can_choose(labels.targets),
         tf.gather(scores.num_right, kept),
-        tf.constant(np.inf, tf.float64),
+        num_labels + 1,
       )
     ),
   )

@@ -43,8 +43,8 @@ class Labeler(NamedTuple):
 
   weights: tf.Tensor  # [features + 1, classes], of log p(example | class).
   alpha: tf.Tensor  # [classes], the prior of clients' class shares.
-  # Scalar, the number of held-out labels that are predicted correctly; infinite
-  # if labels are too few to choose a classifier.
+  # Scalar, the number of held-out labels that are predicted correctly; more
+  # than all labels if labels are too few to choose a classifier.
   num_right: tf.Tensor
 
 
