@@ -3,8 +3,9 @@
 
 """Inputs on which the assumptions of `client_priors` hold or fail.
 
-Inputs by name are made from scikit-learn's data. Kinds of inputs: long tails,
-other domains, few clients, few examples, scales of features, absent classes.
+`INPUTS` maps names, `kind/name`, to functions that make inputs from
+scikit-learn's data. Kinds are long tails, shifted domains, few clients, few
+examples, scales of features, and absent classes.
 """
 
 from collections.abc import Callable

@@ -136,8 +136,8 @@ def describe(
 ) -> str:
   """One line with the numbers of images and a digest of images and labels.
 
-  For images at sites, the digest is of the sites' names alone. `changes` is
-  written before the digest, such as ' 3 resized to 64x64,'.
+  For clients at sites, the digest covers the sites' names in place of images.
+  `changes`, such as ' 3 resized to 64x64,', is written before the digest.
   """
   unlabeled, labels = data.unlabeled, data.unlabeled_labels
   shares, names = data.shares or (), ()

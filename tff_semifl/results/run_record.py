@@ -66,8 +66,8 @@ class RunRecord(NamedTuple):
 
   If `evaluated` is None, `why_not_evaluated` is the reason. `class_names` is
   empty and `settings` None if unknown on this machine. `clients` is empty if
-  not measured. `privacy` is None without differential privacy. `result` are
-  lines from the system on the result; most systems have no such lines.
+  not measured. `privacy` is None without differential privacy. `result` has
+  the lines of the system's `describe_result`.
   """
 
   name: str

@@ -3,9 +3,9 @@
 
 """What a client computes and sends in a round of `client_priors`.
 
-For each replica of a learner, a client sends about components x classes
-numbers, whatever the number of its examples. A learner, a mixture or a head,
-has a replica for all labels, and one without each fold of the labels.
+The mixture and each head are trained with all labels, and without each fold of
+the labels. For each of these trainings, a client sends about components x
+classes numbers, whatever the number of its examples.
 """
 
 from typing import NamedTuple
