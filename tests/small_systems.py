@@ -155,7 +155,7 @@ def sharing_models() -> Iterator[None]:
   )
 
   def create_with_initial_weights(
-    model: tf.keras.Model, *, jit_compile: bool
+    model: tf.keras.Model, *, jit_compile: bool = False
   ) -> functional.ImageClassifier:
     classifier = from_keras(model, jit_compile=jit_compile)
     classifier.variables.assign(classifier.initial_weights)
