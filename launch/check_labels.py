@@ -14,7 +14,6 @@ With --features_file=mine.npz in place of folders, the table has the numbers of
 rows, and there is no page.
 """
 
-from collections.abc import Iterator
 import dataclasses
 
 import numpy as np
@@ -80,7 +79,15 @@ def main(chosen: CheckLabels) -> None:
   if given == 'features_file' or chosen.images.image_dir is not None:
     others = chosen.images.read_unlabeled().features
   doubts = _find_doubts(labeled, others)
-  parts.write_table(path, _COLUMNS, _list_rows(labeled, doubts))
+  rows = (
+    [
+      *(labeled.files[each.index], each.label, f'{each.probability:.4g}'),
+      *(each.expected, f'{each.expected_probability:.4g}', each.same_label),
+      ' | '.join(str(labeled.files[other]) for other in each.nearest),
+    ]
+    for each in doubts
+  )
+  parts.write_table(path, _COLUMNS, rows)
   print(f'labels: {len(doubts)}')
   for each in doubts[:_PRINTED]:
     print(f'  {labeled.files[each.index]}: {each}')
@@ -118,17 +125,6 @@ def _find_doubts(
     )
     for index in own.argsort(kind='stable')
   ]
-
-
-def _list_rows(
-  labeled: labeling_inputs.FileFeatures, doubts: list[_Doubt]
-) -> Iterator[list[object]]:
-  for each in doubts:
-    yield [
-      *(labeled.files[each.index], each.label, f'{each.probability:.4g}'),
-      *(each.expected, f'{each.expected_probability:.4g}', each.same_label),
-      ' | '.join(str(labeled.files[other]) for other in each.nearest),
-    ]
 
 
 def _draw(labeled: labeling_inputs.FileFeatures, doubts: list[_Doubt]) -> str:

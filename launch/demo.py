@@ -57,10 +57,9 @@ def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
   table_rows = []
   for seed, alone, semifl in rows:
     low, high = intervals.of_difference(alone.is_right, semifl.is_right)
-    cells = str(seed), str(alone), str(semifl)
     gain = 100 * (semifl.accuracy - alone.accuracy)
     shown = f'{gain:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})'
-    table_rows.append([*cells, shown])
+    table_rows.append([str(seed), str(alone), str(semifl), shown])
   if len(rows) > 1:
     alone, semifl = (
       [row[column].accuracy for row in rows] for column in (1, 2)

@@ -27,6 +27,7 @@ from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
+from tff_semifl.core import server_work
 from tff_semifl.label_shift import class_shares
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
@@ -167,6 +168,20 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
       has_any,
     )
     return labels, {'measurements': measurements, 'report': {method.OWN: sums}}
+
+  def build_pretraining(
+    self, ingredients: system.Ingredients
+  ) -> server_work.SupervisedTrainingFn | None:
+    num_epochs = self.server.server_pretraining_epochs
+    if num_epochs is None:
+      return None
+    return server_work.SupervisedTraining(
+      classifier=ingredients.classifier,
+      weak_augmentation=ingredients.weak_augmentation,
+      optimizer=self.optimizer.build(),
+      num_epochs=num_epochs,
+      batch_size=self.server.filled_batch_size,
+    )
 
   def build(self, ingredients: system.Ingredients) -> system.Process:
     # The server's images are augmented like the clients'.

@@ -18,7 +18,6 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import settings
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
@@ -95,16 +94,8 @@ class GradientSteps(system.System):
     self, ingredients: system.Ingredients
   ) -> server_work.SupervisedTrainingFn | None:
     """Builds the server's training in round 0; None for a single step."""
-    num_epochs = settings.as_dict(self).get('server_pretraining_epochs')
-    if num_epochs is None:
-      return None
-    return server_work.SupervisedTraining(
-      classifier=ingredients.classifier,
-      weak_augmentation=ingredients.weak_augmentation,
-      optimizer=self.optimizer.build(),
-      num_epochs=num_epochs,
-      batch_size=self.server.filled_batch_size,
-    )
+    del ingredients
+    return None
 
   def build(self, ingredients: system.Ingredients) -> system.Process:
     aggregator = aggregators.create(

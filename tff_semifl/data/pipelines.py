@@ -190,20 +190,22 @@ class ClientPopulation:
     self, round_num: int
   ) -> list[tf.data.Dataset | sites.SiteDataset]:
     """A dataset for each client of the round's cohort."""
-    cohort = self.cohort(round_num)
-    chunks = [self._chunk(client) for client in cohort]
-    labels = self.true_labels(round_num)
-    for client, chunk, own in zip(cohort, chunks, labels, strict=True):
+    if self._know_participation:
+      self._count_updates_before(round_num)
+    datasets = []
+    for client in self.cohort(round_num):
+      chunk, share = self._chunk(client), self._partition[client]
       if self._know_participation:
-        self._count_updates_before(round_num)
         chunk['earlier_rounds'] = self._num_updates[client]
       if self._features is not None:
-        chunk['features'] = self._features[self._partition[client]]
+        chunk['features'] = self._features[share]
       # Fields must be in the order of the type.
       chunk.move_to_end('image')
       if self._labeled_clients is not None:
+        own = self._data.true_labels[share]
         chunk['label'] = own if client in self._labeled_clients else own[:0]
-    return [*map(_to_dataset, chunks)]
+      datasets.append(_to_dataset(chunk))
+    return datasets
 
   def _count_updates_before(self, round_num: int) -> None:
     """Counts the client updates before `round_num`; usually adds one cohort."""

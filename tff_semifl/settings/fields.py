@@ -66,11 +66,11 @@ def one_of_or_outside(
   )
 
 
-def _is_folder_name(value: str) -> bool:
-  return value not in ('', '..') and pathlib.PurePath(value).name == value
-
-
-FOLDER_NAME = Values('the name of a folder, without /', _is_folder_name)
+FOLDER_NAME = Values(
+  'the name of a folder, without /',
+  lambda value: value not in ('', '..')
+  and pathlib.PurePath(value).name == value,
+)
 # Settings of type float must always be finite.
 ANY = Values('anything', lambda value: True)
 ABOVE_0 = Values('above 0', lambda value: 0 < value < math.inf)
