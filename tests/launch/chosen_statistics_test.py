@@ -72,7 +72,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('labels_alone', 'pooled', 'there are no clients; use'),
-    ('fixmatch', 'server_batches', 'it is of labeled images alone'),
+    ('fixmatch', 'server_batches', 'it is only for labeled images'),
     ('supervised_fedavg', 'server_batches', 'the server has no images'),
   )
   def test_statistics_of_nobody(self, system, kind, message):
