@@ -33,6 +33,7 @@ from tests.repository import source_tree
 from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.cli import program
+from tff_semifl.cli import sweep_runs
 
 _ROOT = source_tree.PROJECT_ROOT
 # Replacements of placeholders in commands.
@@ -116,7 +117,14 @@ def _make_small(system, given):
   """Flags with which a program of a page trains for seconds."""
   text = ' '.join(given)
   small = []
-  names = settings.as_dict(commands.create(system, {}))
+  presets = re.findall(r'--presets=(\S+)', text)
+  systems = {each.system_name for each in sweep_runs.find_presets(presets)}
+  # The flags of a sweep are for all its systems.
+  names = set.intersection(
+    *(
+      set(settings.as_dict(commands.create(s, {}))) for s in systems or {system}
+    )
+  )
   for name, value in _SMALL.items():
     if name in names:
       small.append(f'--{name}={value}')
