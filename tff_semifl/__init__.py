@@ -5,7 +5,7 @@
 
     import tff_semifl as sfl
 
-provides the names of `__init__.pyi`, each imported at its first use.
+`__init__.pyi` lists the public names; the first use imports a name's module.
 """
 
 import importlib
@@ -42,5 +42,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-  """All names, including those not imported yet."""
+  """The module's globals and all public names, imported or not."""
   return sorted({*globals(), *_MODULES})

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checkpoints, in files whose damage is detected.
+"""Saves and loads checkpoints, and detects damaged files.
 
-TFF's own manager writes a SavedModel with an operation for each array, which
-takes more than a second for a WideResNet-28-2.
+`tff.program.FileProgramStateManager` writes a SavedModel with an operation for
+each array, which takes more than a second for a WideResNet-28-2.
 """
 
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ State = TypeVar('State')
 
 
 class Checkpoints:
-  """The latest versions of a state: `<folder>/program_state_<version>.npz`.
+  """The newest checkpoints of a run: `<folder>/program_state_<version>.npz`.
 
-  A file gets its name after its content is on the disk, so that a killed
-  process leaves only complete versions. Damaged versions, and versions whose
-  `round_num` differs from the file's name, are not read.
+  The version is the number of the round. A file gets its name after its content
+  is on the disk, so a killed process leaves only complete files. Damaged files,
+  and files whose `round_num` differs from the version, are not read.
   """
 
   def __init__(self, folder: pathlib.Path, *, num_kept: int):
@@ -40,7 +40,7 @@ class Checkpoints:
       durable_files.remove_unfinished(folder)
 
   def load_latest(self, structure: State) -> State | None:
-    """The newest intact version; None if there is no version."""
+    """Loads the newest intact state, packed like `structure`, or None."""
     latest = read_latest(self._folder)
     if latest is None:
       return None
@@ -72,10 +72,10 @@ class Checkpoints:
 def read_latest(
   folder: pathlib.Path,
 ) -> tuple[dict[str, np.ndarray], int] | None:
-  """The arrays and number of the newest intact version; None if there is none.
+  """Reads the newest intact checkpoint; None if there is no checkpoint.
 
-  Nothing is written or removed, so that a run may use the folder meanwhile.
-  Names of arrays are from `durable_files.write_arrays`.
+  Returns the arrays, named as by `durable_files.write_arrays`, and the version.
+  Nothing is written or removed, so a run may use the folder meanwhile.
   """
   damage = None
   for version in reversed(_versions(folder)):
@@ -116,7 +116,7 @@ def _read(path: pathlib.Path, round_num: int) -> dict[str, np.ndarray]:
 def keep_frozen_weights(
   folder: pathlib.Path, weights: Sequence[np.ndarray]
 ) -> None:
-  """Saves a run's frozen weights, or checks that saved weights are equal."""
+  """Saves a run's frozen weights, or checks that they equal saved weights."""
   path = folder / FROZEN_WEIGHTS
   if not path.exists():
     durable_files.write_arrays(path, list(weights))

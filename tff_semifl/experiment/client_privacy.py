@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differential privacy of clients: key, epsilon and statement.
+"""Differential privacy of clients: key, epsilon and privacy statement.
 
-The statement is computed from recorded settings alone, so that later exports
-can repeat it.
+The statement depends on recorded settings alone, so later exports can repeat
+the statement.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,10 +44,10 @@ def compute_epsilon(
   updates may then change by two clipping norms, and the effective noise
   multiplier is half of `noise_multiplier`. Cohorts are assumed to be secret, of
   a fixed size, and drawn without replacement. Renyi divergences are composed
-  over rounds, without round 0 (Wang, Balle, Kasiviswanathan, 2019). Epsilon
-  would be smaller with Poisson sampling and neighbors with one client more or
-  less, as some libraries assume. The result is infinity without noise, and 0
-  before any round or without clients.
+  over all rounds except round 0 (Wang, Balle, Kasiviswanathan, 2019). Some
+  libraries report a smaller epsilon, because they assume Poisson sampling and
+  neighbors with one client more or less. The result is infinity without noise,
+  and 0 before any round or without clients.
   """
   if not num_rounds or not clients_per_round:
     return 0.0
@@ -65,7 +65,7 @@ def compute_epsilon(
 
 
 def check(experiment: experiment_settings.ExperimentSettings) -> None:
-  """Raises a SettingError if the settings do not allow privacy."""
+  """Raises a SettingError if the settings rule out differential privacy."""
   if experiment.selection.stop_after is not None:
     raise settings.SettingError(
       'stop_after',
@@ -109,7 +109,7 @@ def check_statistics(kind: str | None) -> None:
 def obtain_key(
   private_mean: means.PrivateMean, folder: pathlib.Path
 ) -> privacy_key.PrivacyKey:
-  """The key of noise and cohorts: given, read from the folder, or new.
+  """The secret key that seeds noise and cohorts: given, saved or new.
 
   Nothing is written, and the folder need not exist.
   """
@@ -126,8 +126,8 @@ def keep_key(
 ) -> None:
   """Saves the key of a private run, so that the run can be resumed.
 
-  Raises an OutputError if the folder has rounds up to `last_round` of a run
-  with another key, or if the key cannot be kept secret.
+  Raises an OutputError if the folder has an unfinished run with another key or
+  no key, or if the file system cannot hide the key from other users.
   """
   path = folder / privacy_key.NAME
   found = privacy_key.read(path)
@@ -172,7 +172,7 @@ def create_epsilon_fn(
 def describe(
   values: Mapping[str, Any], num_rounds: int
 ) -> privacy_statement.PrivacyStatement | None:
-  """The statement after rounds 1 to `num_rounds`; None without privacy."""
+  """The privacy statement after `num_rounds` rounds; None without privacy."""
   if values.get('aggregator') != 'differential_privacy':
     return None
   numbers = {

@@ -3,8 +3,8 @@
 
 """The accuracy of a trained model at each client.
 
-Clients' labels are used for measurement only, not for training. In a simulation
-they come from the training set; users may give labels of their own images.
+The measurement needs labels of clients' images. In a simulation, the labels
+come from the training set; users may give labels of their own images.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,10 +35,10 @@ def write_accuracies(
   weights: functional.ModelWeights,
   prior: share_prior.SharePrior | None = None,
 ) -> None:
-  """Writes a table of clients' accuracies.
+  """Writes a table with the model's accuracy at each client.
 
-  If images of clients were held out, the table also has the accuracies of
-  `System.predict`.
+  If images of clients were held out, the table also has accuracies with each
+  client's class shares, by `System.predict`.
   """
   data = experiment.data
   pool, shares = data.at_clients
@@ -79,9 +79,9 @@ def _predict_at_clients(
   logits: np.ndarray,
   shares: Sequence[np.ndarray],
 ) -> np.ndarray:
-  """The predicted classes of clients' held-out images, int64 [images].
+  """Classifies clients' held-out images by `System.predict`, int64 [images].
 
-  `logits` are for all held-out images; `shares` are each client's indices.
+  `logits` are the global model's; `shares` are each client's image indices.
   """
   data = experiment.data
   own = model_results.compute_logits(experiment, weights, data.unlabeled.images)
@@ -100,9 +100,9 @@ def _predict_at_clients(
 def read_accuracies(
   folder: pathlib.Path,
 ) -> list[list[client_accuracy.ClientAccuracy]]:
-  """Reads clients' accuracies: the model's, and the adapted model's if known.
+  """Reads the accuracies of all clients, in one list or two lists.
 
-  Each list has all clients.
+  The first list is of the global model; the second also uses class shares.
   """
   path = folder / ACCURACIES
   with model_results.blaming_file(path):
@@ -123,7 +123,7 @@ def read_accuracies(
 def describe_accuracies(
   measured: Sequence[Sequence[client_accuracy.ClientAccuracy]],
 ) -> Iterator[str]:
-  """Yields a line for each list of `read_accuracies`."""
+  """Yields lines that describe the accuracies from `read_accuracies`."""
   if len(measured) == 1:
     yield _describe_spread('accuracy of', measured[0])
     return

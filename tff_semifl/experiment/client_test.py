@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Holds out images: of each client, and of the server for validation."""
+"""Holds out clients' images for testing, and server images for validation."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -15,7 +15,7 @@ from tff_semifl.randomness import random_seeds
 
 
 class ClientTest(NamedTuple):
-  """Images of clients that are not used for training.
+  """Clients' images on which a model is measured.
 
   `shares` has for each client the int64 indices of its images in `pool`.
   """
@@ -26,7 +26,7 @@ class ClientTest(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientTestSplit(settings.Settings):
-  """The setting of the share of each client's images that is held out."""
+  """The setting `client_test_fraction`, the share of images held out."""
 
   client_test_fraction: float = settings.setting(
     0.0,
@@ -41,9 +41,9 @@ class ClientTestSplit(settings.Settings):
   def hold_out(
     self, pool: sources.ImagePool, shares: Sequence[np.ndarray], seed: int
   ) -> dict[str, Any]:
-    """The changed fields of `FederatedData` when images are held out.
+    """Holds out images of each client; returns new fields of `FederatedData`.
 
-    The number of a client's test images is rounded down.
+    The number of a client's held-out images is rounded down.
     """
     drawn = []
     for client, share in enumerate(shares):
@@ -76,10 +76,9 @@ def draw_validation(
 ) -> np.ndarray:
   """Draws labeled images for validation, evenly from the classes if possible.
 
-  Each class keeps at least one image for training.
-
-  `labels` are int [num_images], `labeled` the int64 indices of the labeled
-  images in any order; the result is int64 [num_validation], sorted indices.
+  Each class keeps at least one image for training. `labels`, int [num_images],
+  has the class of each image; `labeled` has the int64 indices of the labeled
+  images. Returns sorted indices, int64 [num_validation].
   """
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.VALIDATION_SPLIT

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Creates and runs experiments from settings by name, as in a command line.
+"""Creates and runs experiments from settings by name, as on a command line.
 
 All errors name a setting, even errors about folders and divergence.
 """
@@ -31,14 +31,14 @@ from tff_semifl.runtime import sites
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Command(settings_lib.Settings):
-  """All settings of a training program; `experiment` determines its results."""
+  """All settings of a training program; only `experiment` affects the model."""
 
   experiment: experiment_settings.ExperimentSettings
   run: run_settings.RunSettings
   runtime: runtimes.ChosenRuntime
 
   def groups(self) -> dict[str, list[settings_lib.Settings]]:
-    """The settings under each heading of the help text."""
+    """Maps each heading of the help text to groups of settings."""
     experiment = self.experiment
     of_system = [experiment.system, experiment.statistics]
     return {
@@ -112,7 +112,7 @@ class Command(settings_lib.Settings):
 
 
 def create(system_name: str, changes: Mapping[str, Any]) -> Command:
-  """Creates the command of a system, with changed settings."""
+  """Creates the command of a system; `changes` override default settings."""
   system = system_registry.load(system_name)
   names = run_settings.UNIMPORTANT
   command = Command(

@@ -47,15 +47,15 @@ class Experiment:
   All defaults of `settings` and `run` are filled in.
 
   Attributes:
-    preparation_dataset: The server's features, in place of images in
-      preparations; None if preparations take images.
+    preparation_dataset: The server's features, for `process.preparations`; None
+      if preparations take the server's images.
     validates: Whether `test_dataset` is a validation split; metrics are then
       named `validation/`.
     total_rounds: The number of the last round; numbers start at 0.
     measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
       compared with the true labels, which must be known.
     epsilon_fn: Round -> epsilon after this round; None without privacy.
-    measure: Logits of the evaluated images -> more metrics by name, or None.
+    measure: (logits of evaluated images) -> chosen metrics by name; or None.
   """
 
   settings: experiment_settings.ExperimentSettings
@@ -81,7 +81,7 @@ class Experiment:
   model_choice: model_selection.ModelChoice | None = None
 
   def __repr__(self) -> str:
-    """System, data, model, number of labels and clients, rounds, and folder."""
+    """Lists system, data, model, labels, clients, rounds and folder."""
     settings, clients, at_clients = self.settings, self.clients, ''
     if settings.system.clients_have_labels:
       at_clients = f', at clients: {len(self.data.client_labels)}'
@@ -245,8 +245,8 @@ def build_process(
 ) -> _Built:
   """Builds the model as pure functions, and the process that trains it.
 
-  XLA compiles both if possible or if the settings demand it. `others` are more
-  fields of `Ingredients`.
+  `jit_compile` decides whether XLA compiles both; the default is to compile on
+  a GPU if possible. `others` are more fields of `Ingredients`.
   """
   chosen = settings.model
   if not chosen.compiles:

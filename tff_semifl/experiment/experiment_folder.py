@@ -45,11 +45,12 @@ class ExperimentFolder:
     may_change: Collection[str] = (),
     length: hparams_file.Length = hparams_file.UNKNOWN_LENGTH,
   ):
-    """Locks a folder that is new or belongs to the same experiment.
+    """Creates or opens an experiment's folder, and locks the folder.
 
-    `now` are the settings to record, or to compare with the record except for
-    the flags named in `may_change`. Raises an OutputError if the folder is not
-    writable, is in use, or belongs to another experiment.
+    A new folder records the settings `now`. An existing folder must have the
+    same settings, except for the flags `may_change` and a `length` that may
+    grow. Raises an OutputError if the folder is in use, not writable, or of
+    another experiment.
     """
     self.path = path
     self.export_path = path / 'export'
@@ -75,7 +76,7 @@ class ExperimentFolder:
 
   @property
   def changes(self) -> list[str]:
-    """Lines from `Hparams.describe_changes`; empty for a new folder."""
+    """Lines on changed versions and hardware; empty for a new folder."""
     return self._recorded.describe_changes(self._now)
 
   @property
@@ -110,7 +111,7 @@ class ExperimentFolder:
       self._recorded = recorded
 
   def _lock(self) -> IO[str]:
-    """Locks the folder as long as the returned file is open."""
+    """Locks the folder while the returned file is open."""
     path = self.path / _LOCK_NAME
     file = path.open('w')
     for _ in range(2):
@@ -125,7 +126,7 @@ class ExperimentFolder:
   def _check_or_write_hparams(
     self, may_change: Collection[str]
   ) -> hparams_file.Hparams:
-    """The recorded settings, after they are checked or written."""
+    """Returns the recorded settings, after checking or writing them."""
     path = self.path / hparams_file.NAME
     if path.exists():
       try:
@@ -158,7 +159,7 @@ class MetricsFile(tff.program.ReleaseManager):
   """A CSV file with a row for each evaluated round; new columns come last."""
 
   def __init__(self, path: pathlib.Path):
-    """Reads the table; an OutputError if it is damaged or not writable."""
+    """Reads the table; raises an OutputError if damaged or not writable."""
     self._path = path
     with durable_files.naming(path):
       try:
@@ -175,7 +176,7 @@ class MetricsFile(tff.program.ReleaseManager):
   ) -> None:
     """Writes a round's row in place of the rows of this and later rounds.
 
-    The row is on the disk when this returns. NaN becomes an empty cell.
+    The row is on the disk when `release` returns. NaN becomes an empty cell.
     """
     values = {metrics_table.KEY: key, **metrics_table.by_column(value)}
     with durable_files.naming(self._path):
@@ -207,8 +208,8 @@ def open_folder(
 ) -> ExperimentFolder:
   """Creates or opens an experiment's folder.
 
-  `computed` are settings of the runtime by name, which are recorded, too, but
-  may change when the run is resumed.
+  `computed` has the runtime's settings by name, which are recorded but may
+  change when the run is resumed.
 
   Raises:
     durable_files.OutputError: If the folder is not writable, holds another
@@ -241,10 +242,10 @@ def take_folder(
   recorded: Mapping[str, Any],
   notes: Sequence[str] = (),
 ) -> ExperimentFolder:
-  """Creates or opens the folder of an experiment that is not built.
+  """Creates or opens an experiment's folder, without building the experiment.
 
-  `settings` must be filled in. `recorded` has all settings to record, by name;
-  `notes` are on the data.
+  `settings` and `run` must be filled in. `recorded` has all settings to record,
+  by name; `notes` are remarks on the data.
   """
   part = settings.data.task
   return ExperimentFolder(
@@ -274,7 +275,7 @@ def take_folder(
 
 
 def recorded_settings(experiment: experiment_lib.Experiment) -> dict[str, Any]:
-  """All settings to record, by name, with sizes that the task determines."""
+  """All settings to record, by name, with numbers of labels and clients."""
   given = {}
   if experiment.settings.data.task.gives_shares:
     num_labeled = len(experiment.data.labeled.labels)
@@ -289,7 +290,7 @@ def record(
   settings: experiment_settings.ExperimentSettings,
   run: run_settings.RunSettings,
 ) -> dict[str, Any]:
-  """Filled-in settings to record, by name, always with `total_rounds`."""
+  """Settings by name, with `total_rounds` even if it is not a setting."""
   return {
     'total_rounds': settings.system.total_rounds,
     **settings_lib.as_dict(settings),

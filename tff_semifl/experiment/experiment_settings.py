@@ -47,7 +47,7 @@ def _load_model(reference: str) -> models.Model:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenModel(settings.Settings):
-  """The model, and the compilation of its training."""
+  """The choice of the model, and whether XLA compiles its training."""
 
   model: models.Model = settings.choice(
     chosen_models.MODELS | frozen_models.MODELS,
@@ -68,7 +68,7 @@ class ChosenModel(settings.Settings):
 
   @property
   def compiles(self) -> bool:
-    """Whether training is compiled where possible."""
+    """Whether to compile training with XLA if possible."""
     if self.jit_compile is None:
       return bool(tf.config.list_physical_devices('GPU'))
     return self.jit_compile
@@ -76,7 +76,7 @@ class ChosenModel(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Data(settings.Settings):
-  """The task, and the images of server and clients."""
+  """Settings of the data: task, split, augmentations and seed."""
 
   chosen_task: task_registry.ChosenTask
   data_split: federated_data.DataSplit
@@ -90,14 +90,14 @@ class Data(settings.Settings):
 
   @property
   def validates(self) -> bool:
-    """Whether models are evaluated on validation, not on test images."""
+    """Whether evaluations use validation images instead of test images."""
     return federated_data.has_validation(settings.as_dict(self))
 
   def fill_in(self, task: image_task.ImageTask) -> 'Data':
-    """Fills in settings that are not chosen and that the task determines.
+    """Fills in settings without a value from the defaults of the task.
 
-    All tasks determine the number of labels, and some the image size and the
-    strong augmentation.
+    Tasks may set the number of labels, the image size and the strong
+    augmentation. Raises a SettingError if the number of labels stays unknown.
     """
     filled = settings.fill_in(
       self,
@@ -123,7 +123,7 @@ class Data(settings.Settings):
     self,
     create: Callable[[image_task.Task], image_task.ImageTask] | None = None,
   ) -> image_task.ImageTask:
-    """The task with the chosen augmentations; see `Model.create_task`."""
+    """Creates the task, by `create` if given, with the chosen augmentations."""
     task = self.task.create() if create is None else create(self.task)
     task = self.weak.apply(task)
     return task if self.strong is None else self.strong.apply(task)
@@ -150,7 +150,7 @@ class Data(settings.Settings):
 
   @property
   def title(self) -> str:
-    """The task, its data and the partition, for a figure's title."""
+    """The title of a figure: the task, its data and the partition."""
     name = settings.name_of(self.chosen_task, 'task')
     clients = self.data_split.clients
     pieces = [name, self.task.place, clients and str(clients.partition)]
@@ -159,7 +159,7 @@ class Data(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExperimentSettings(settings.Settings):
-  """All settings of an experiment; `system_name` is recorded."""
+  """All settings of an experiment; records store `system_name` separately."""
 
   system_name: str
   data: Data
@@ -175,7 +175,7 @@ class ExperimentSettings(settings.Settings):
 
   @property
   def validates(self) -> bool:
-    """Whether models are evaluated on validation, not on test images."""
+    """Whether evaluations use validation images instead of test images."""
     return self.data.validates
 
   def identify(self) -> dict[str, Any]:
@@ -298,5 +298,5 @@ def create(
 
 
 def _short(name: str) -> str:
-  """The last part of a name, which may occur in a folder's name."""
+  """The last part of a dotted name, for the name of a folder."""
   return name.rpartition(':')[2].rpartition('.')[2]

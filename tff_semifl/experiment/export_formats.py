@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The formats of an exported model."""
+"""Exports a trained model to SavedModel and TFLite, and tests the result."""
 
 from collections.abc import Iterator, Sequence
 import dataclasses
@@ -112,7 +112,7 @@ def load_validation_images(
 def _report(
   test: sources.LabeledImages, what: str
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-  """Yields batches of images, and shows progress."""
+  """Yields batches of (images, labels), and shows progress."""
   progress.say(f'{what} on {len(test.labels):,} images')
   # The progress bar appears after a second, and only on terminals.
   with tqdm.tqdm(
@@ -136,10 +136,10 @@ def write(
   calibration_images: np.ndarray | None,
   **facts: Any,
 ) -> pathlib.Path:
-  """Exports a model in one format to a folder, and returns the file.
+  """Exports a model in one format to a folder, and returns the written path.
 
-  `name` is one of `NAMES`. The SavedModel is the folder itself and must be
-  written first. For `calibration_images` and `facts`, see `tflite.convert`.
+  `name` is one of `NAMES`. A SavedModel is the folder itself, and must be
+  first. See `tflite.convert` for `calibration_images` and `facts`.
   """
   if name == SAVED_MODEL:
     progress.say(f'exporting {name}')
@@ -163,7 +163,7 @@ def write(
 def examine(
   name: str, file: pathlib.Path, test: sources.LabeledImages | None
 ) -> ExportedFile:
-  """Measures the size of an exported file, and its scores on `test` if any."""
+  """Measures the size of an exported model, and its scores on any `test`."""
   if file.is_dir():
     path = '.'
     files = [inner for inner in file.rglob('*') if inner.is_file()]

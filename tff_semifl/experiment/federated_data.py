@@ -27,9 +27,9 @@ class FederatedData(NamedTuple):
   """The images of the server, of each client, and for evaluation.
 
   `shares` has for each client the int64 indices of its images in `unlabeled`.
-  `labeled_clients` train on their true labels, if the system has labels at
-  clients. `notes` are on duplicates, and on how the partition differs from the
-  settings.
+  `labeled_clients` have labels, on which only some systems train. `test` has
+  the validation images if there are any. `notes` are remarks on duplicate
+  images and on the partition.
   """
 
   labeled: sources.LabeledImages
@@ -53,14 +53,14 @@ class FederatedData(NamedTuple):
 
   @property
   def measures_clients(self) -> bool:
-    """Whether any image for measurements at clients has a label."""
+    """Whether any image in `at_clients` has a label to measure accuracy by."""
     pool, shares = self.at_clients
     labels = pool.true_labels[np.concatenate([*shares, []]).astype(int)]
     return bool(np.any(labels != sources.UNKNOWN_LABEL))
 
   @property
   def at_clients(self) -> client_test_lib.ClientTest:
-    """The images for measurements at clients: the held-out images, or all."""
+    """Clients' images to measure a model on: held-out images, or else all."""
     if self.client_test is not None:
       return self.client_test
     return client_test_lib.ClientTest(self.unlabeled, self.shares)
@@ -78,7 +78,7 @@ class FederatedData(NamedTuple):
     return 0 < len(self.labeled_clients) < len(self.shares)
 
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
-    """The server's training images; unlabeled images come last."""
+    """The server's training images; any unlabeled images come last."""
     if labels is not system_lib.Labels.AT_SERVER_WITH_POOL:
       return self.labeled
     pool = _pool_of_unknown_classes(self.unlabeled.images)
@@ -89,7 +89,7 @@ class FederatedData(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Validation(settings.Settings):
-  """The choice of the server's labeled images for evaluation."""
+  """The setting `num_validation`: labeled images held out for evaluation."""
 
   num_validation: int | None = settings.setting(
     None,
@@ -119,7 +119,7 @@ class Validation(settings.Settings):
     )
 
   def __str__(self) -> str:
-    """The part of an experiment's default name; may be empty."""
+    """A piece of experiments' default names, such as 'validation100', or ''."""
     return (
       '' if self.num_validation is None else f'validation{self.num_validation}'
     )
@@ -144,8 +144,8 @@ class _ServerLabels(settings.Settings):
 class DataSplit(settings.Settings):
   """How a task's images are split among server, clients and test.
 
-  `server` is a `Validation` if all training images are labeled, and None if
-  clients have all images. `clients` is None without clients, or if the task
+  `server` is a `Validation` if all of the server's images are labeled, and None
+  if the server has no images. `clients` is None without clients, or if the task
   defines the partition; `client_test` is None without clients.
   """
 
@@ -206,7 +206,7 @@ class DataSplit(settings.Settings):
     return found._replace(**self.client_test.hold_out(pool, shares, seed))
 
   def __str__(self) -> str:
-    """The part of an experiment's default name; may be empty."""
+    """A piece of experiments' default names, such as '4000_iid', or ''."""
     partition = self.clients and self.clients.partition
     pieces = [str(each) for each in (self.server, partition) if each]
     share = settings.as_dict(self).get('labeled_client_share')
@@ -221,8 +221,8 @@ def choose_data_split(
 ) -> DataSplit | None:
   """The split that a system needs; None if the task does not allow that split.
 
-  `is_given` says whether the task defines the partition. In such tasks some
-  clients may have labels for training.
+  `is_given` says whether the task defines the partition. Such a task allows
+  labels at some clients, but not at all clients.
   """
   kinds = system_lib.Labels
   if is_given and labels in (kinds.AT_CLIENTS, kinds.AT_SERVER_AND_CLIENTS):
@@ -248,7 +248,7 @@ def choose_data_split(
 def _create_pool(
   data: sources.TaskData, unlabeled: np.ndarray
 ) -> sources.ImagePool:
-  """The unlabeled images; images of unknown class come last."""
+  """The pool of unlabeled images: training images, then the task's own pool."""
   pool = sources.ImagePool(*data.train.select(unlabeled))
   if data.unlabeled is None:
     return pool
@@ -260,7 +260,7 @@ def _create_pool(
 
 
 def _pool_of_task(data: sources.TaskData) -> sources.ImagePool:
-  """The clients' images, with labels for metrics if the task has them."""
+  """The task's own pool of clients' images, with their labels if known."""
   if data.unlabeled_labels is None:
     return _pool_of_unknown_classes(data.unlabeled)
   return sources.ImagePool(data.unlabeled, data.unlabeled_labels)

@@ -81,11 +81,11 @@ def fill_in(
 def count_batch_pixels(
   experiment: experiment_settings.ExperimentSettings, task: image_task.ImageTask
 ) -> local_runtime.BatchPixels:
-  """The pixels of the largest batches of training and inference.
+  """Counts the pixels of the largest training and inference batches.
 
-  Batch sizes are the settings named `*batch_size`, the server's if the name
-  begins with `server`. Neither data nor model are loaded. Numbers of training
-  batches are infinite without clients, or if a batch size is unknown.
+  Batch sizes come from settings named `*batch_size`: names with `server` in
+  front are the server's. Training batches count as infinite without clients, or
+  if a batch size is unknown. Neither data nor model is loaded.
   """
   system = _fill_in_batches(
     experiment.system, experiment.data.fill_in(task), task

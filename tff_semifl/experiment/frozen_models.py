@@ -42,7 +42,7 @@ def join(
   bias: np.ndarray,
   image_shape: tuple[int, int, int] | None = None,
 ) -> tf.keras.Model:
-  """Joins preparation, backbone and head, for `saved_model` and `tflite`.
+  """Joins preparation, backbone and linear head to a model for exports.
 
   The model maps float32 [batch, *image_shape] in 0..255 to logits. The kernel
   is float [feature_dimension, classes].
@@ -94,7 +94,7 @@ class Frozen(chosen_models.Linear):
     return self._load().image_size
 
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
-    """Creates the task of the features of another task's images."""
+    """Creates a task whose inputs are features of the images of `part`."""
     backbone = self._load()
     with settings.blame('model', self.reference):
       if part.sites:
@@ -126,7 +126,7 @@ class Frozen(chosen_models.Linear):
   def to_export(
     self, model: tf.keras.Model, task: image_task.ImageTask
   ) -> tf.keras.Model:
-    """Joins the network and the trained layer, from pixels to logits."""
+    """Joins network and trained layer to a model from pixels to logits."""
     kernel, bias = (each.astype(np.float64) for each in model.get_weights())
     deviation = np.array(task.pixel_standard_deviation)
     kernel /= deviation[:, np.newaxis]
@@ -191,7 +191,7 @@ class ImageFeatures(NamedTuple):
 
 
 def load(reference: str) -> Frozen:
-  """Loads a frozen network by its name with `PREFIX`."""
+  """The model 'frozen:NAME'; its network is loaded when first needed."""
   if not reference.startswith(PREFIX):
     raise ValueError(f'must be {PREFIX}NAME, such as {_DEFAULT}')
   return Frozen(reference=reference)
@@ -199,7 +199,7 @@ def load(reference: str) -> Frozen:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelFeatures(settings.Settings):
-  """The setting of the features by which `client_priors` labels images."""
+  """The choice of pixels or features by which `client_priors` labels images."""
 
   label_features: Frozen | None = settings.choice(
     {'pixels': None} | MODELS,

@@ -32,7 +32,7 @@ _PACKAGES = (
 class Length(NamedTuple):
   """The names of flags that set the length of training.
 
-  Rounds may be added (`may_grow`) if no round depends on the number of rounds.
+  Rounds may be added (`may_grow`) unless a schedule depends on their number.
   """
 
   names: Collection[str]
@@ -50,7 +50,7 @@ class Hparams(NamedTuple):
     flags: All flags of the program by name, including defaults.
     data: A description of the data; None if the flags determine the data.
     versions: Versions of packages, the Git commit, and names of hardware.
-    parts: What `ExperimentSettings.identify` returns.
+    parts: Identities of the chosen parts, see `ExperimentSettings.identify`.
     notes: Remarks on the data, in lines.
   """
 
@@ -84,13 +84,13 @@ def create(
   parts: Mapping[str, Any] | None = None,
   notes: Sequence[str] = (),
 ) -> Hparams:
-  """The content to write, in the form that `read` returns."""
+  """Creates the content of a new file, in the form that `read` returns."""
   flags, parts = json.loads(json.dumps([flags, parts]))
   return Hparams(system, flags, data, _versions(), parts, notes)
 
 
 def read(path: pathlib.Path) -> Hparams:
-  """Reads a file; raises a ValueError if no experiment wrote its content."""
+  """Reads `hparams.json`; raises a ValueError if the content is unusable."""
   try:
     content = json.loads(path.read_text())
     return Hparams(
@@ -113,7 +113,7 @@ def read(path: pathlib.Path) -> Hparams:
 
 
 def write(path: pathlib.Path, hparams: Hparams) -> None:
-  """Writes a file durably."""
+  """Writes `hparams.json` durably."""
   with durable_files.replacing(path) as file:
     file.write(f'{json.dumps(hparams._asdict(), indent=2)}\n'.encode())
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A classification task: images or features, augmentations, and a model."""
+"""Classification tasks: data, augmentations and defaults of other settings."""
 
 import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ class ImageTask:
       each feature.
     load: Loads the data. Raises `data_errors.DataError` if the data are
       unavailable.
-    load_test: (may_download=bool) -> only the test images, with the same error.
+    load_test: (may_download=bool) -> the test images; raises as `load` does.
       None if loading all data is as fast.
     weak_augmentation: Small changes, for the server and for pseudo-labels.
     strong_augmentation: Large changes, for the training of clients.
@@ -80,7 +80,7 @@ class ImageTask:
 
   @property
   def outside(self) -> 'ImageTask':
-    """The task with the exported model's examples: `images` if set."""
+    """The task with the exported model's inputs: `images`, or else self."""
     return self.images or self
 
   @property
@@ -92,7 +92,7 @@ class ImageTask:
   ) -> sources.LabeledImages:
     """Loads the test images, if possible without loading other images.
 
-    Raises a `data_errors.DataError` if they are unavailable.
+    Raises a `data_errors.DataError` if the images are unavailable.
     """
     if self.load_test is None:
       return self.load().test
@@ -138,7 +138,7 @@ class Task(settings.Settings, abc.ABC):
 
   @abc.abstractmethod
   def create(self) -> ImageTask:
-    """Creates the task; a SettingError if no task has these settings."""
+    """Creates the task; raises a SettingError if settings are unusable."""
 
 
 def load(part: Task, task: ImageTask) -> sources.TaskData:
@@ -197,7 +197,7 @@ def _load_augmentation(reference: str) -> augmentation.Augmentation:
 
 
 def _check_shape(augment: Callable[..., Any], shape: Sequence[int]) -> None:
-  """Raises a ValueError unless a function augments images in a graph."""
+  """Raises a ValueError if `augment` fails in a graph or changes the shape."""
 
   def apply(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     return tf.ensure_shape(augment(images, seed), images.shape)

@@ -134,9 +134,9 @@ def describe(
   origin_of_test: str = 'the test images',
   changes: str = '',
 ) -> str:
-  """One line with the numbers of images and a digest of images and labels.
+  """One line with the numbers of images, and a digest of images and labels.
 
-  For clients at sites, the digest covers the sites' names in place of images.
+  For clients at sites, the digest covers the names of sites in place of images.
   `changes`, such as ' 3 resized to 64x64,', is written before the digest.
   """
   unlabeled, labels = data.unlabeled, data.unlabeled_labels
@@ -186,10 +186,10 @@ def create_folder_task(
 ) -> image_task.ImageTask:
   """Creates the task of a folder of images; reads all images.
 
-  Without a folder `test`, a share of the server's images of each class becomes
-  test images: evenly spaced among the sorted file names, for any seed. Clients'
-  images above 1 GiB are kept in a file. If sites hold the clients' images,
-  sites are clients in the order of their names.
+  Without a folder `test`, the share `test_fraction` of the server's images of
+  each class becomes test images. Test images are evenly spaced among the sorted
+  file names, for any seed. Clients' images of more than 1 GiB in all are kept
+  in a file. With `sites`, each site is a client, in the order of names.
   """
   folder = pathlib.Path(root)
   if sites and os.path.exists(folder / 'clients'):
@@ -258,7 +258,7 @@ def create_folder_task(
 def _report(
   root: str, form: image_reading.ImageForm, found: image_folders.ImageFolders
 ) -> str:
-  """Warns of images on disk and resized images; describes the latter."""
+  """Warns of images on disk and of resized images; describes resized images."""
   if isinstance(found.unlabeled, np.memmap):
     logging.warning(
       "%s: clients' images, %.1f GB, are in a file in %s and not in memory",
@@ -283,9 +283,9 @@ def _report(
 def _hold_out(
   labels: np.ndarray, fraction: float, class_names: tuple[str, ...]
 ) -> tuple[np.ndarray, int]:
-  """Indices, training before test images, and the number of training images.
+  """Holds out a fraction of each class, evenly spaced, as test images.
 
-  Each class has test images.
+  Returns all indices, training images first, and the number of training images.
   """
   is_test = np.zeros(len(labels), bool)
   for label, name in enumerate(class_names):

@@ -23,7 +23,7 @@ THREADS_VARIABLE = 'TF_NUM_INTRAOP_THREADS'
 
 
 class BatchPixels(NamedTuple):
-  """Pixels of the largest batches; infinity if unknown."""
+  """Numbers of pixels in the largest batches; infinity if unknown."""
 
   of_clients: float
   of_server: float
@@ -74,12 +74,12 @@ class Runtime(settings.Settings, abc.ABC):
     """
 
   def check(self) -> None:
-    """Checks the settings."""
+    """Raises a SettingError if the runtime cannot be used as set."""
 
   def limit_threads(self, count_pixels: Callable[[], BatchPixels]) -> Self:
     """Sets the threads per operation, before TensorFlow initializes.
 
-    `count_pixels` is called only if no number of threads is chosen.
+    Returns the new runtime. `count_pixels` is called only if none are chosen.
     """
     del count_pixels
     if self.threads.threads_per_operation is not None:

@@ -26,7 +26,7 @@ HIGHEST_CONFIDENCE = 'highest_confidence'
 
 
 class EvaluationMetrics(NamedTuple):
-  """Metrics of the global model on labeled images, after the server update.
+  """The global model's metrics on test or validation images after a round.
 
   `best_accuracy` is the highest accuracy up to this round.
   """
@@ -37,16 +37,16 @@ class EvaluationMetrics(NamedTuple):
 
 
 class ServerMetrics(NamedTuple):
-  """Metrics of the server's training over all steps; NaN without steps."""
+  """Means over the server's training steps in a round; NaN without steps."""
 
   loss: float
   accuracy: float
 
 
 class ClientMetrics(NamedTuple):
-  """Metrics of the round's clients, as in docs/client_metrics.md.
+  """Metrics of the round's clients; docs/client_metrics.md explains all.
 
-  NaN if not measured. `own` has more metrics of a system's clients, by name.
+  NaN means not measured. `own` has further metrics of the system, by name.
   """
 
   loss: float
@@ -90,14 +90,14 @@ class RoundMetrics(NamedTuple):
 
   @property
   def evaluation(self) -> EvaluationMetrics:
-    """Metrics on the test images or, with a validation split, on that split."""
+    """The metrics on the evaluated images: `test`, or else `validation`."""
     return self.test or self.validation
 
 
 def by_column(metrics: Any) -> dict[str, float]:
-  """Metrics by their columns in `metrics.csv`; NaN if not measured.
+  """Maps columns of `metrics.csv` to metrics; NaN if not measured.
 
-  Numbers in structures other than `RoundMetrics` are named by their paths.
+  Values in other structures than `RoundMetrics` get their paths as columns.
   """
   further = {}
   if isinstance(metrics, RoundMetrics):
@@ -110,12 +110,12 @@ def by_column(metrics: Any) -> dict[str, float]:
 
 
 def shortest(value: np.float32 | float) -> float:
-  """The float with the shortest decimal for a float32, such as 0.03."""
+  """The float that prints like a float32: 0.03, not 0.029999999329447746."""
   return float(str(value))
 
 
 def read_rows(path: pathlib.Path) -> tuple[list[str], list[dict[str, str]]]:
-  """Reads columns and rows; a ValueError if the table is damaged."""
+  """Reads columns and rows; raises a ValueError if the table is damaged."""
   if not path.exists():
     return [KEY], []
   lines = io.StringIO(path.read_bytes().decode(), newline='')

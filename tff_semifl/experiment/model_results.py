@@ -31,7 +31,7 @@ def compute_logits(
   weights: functional.ModelWeights,
   images: sources.Images | None = None,
 ) -> np.ndarray:
-  """Logits, float32 [images, classes]; None stands for the test images."""
+  """Computes logits, float32 [images, classes], by default of test images."""
   predict = tf.function(
     lambda weights, images: experiment.classifier.logits(weights, images),
     reduce_retracing=True,
@@ -63,7 +63,7 @@ def count_by_class(experiment: experiment_lib.Experiment) -> np.ndarray:
 def describe_accuracy(
   experiment: experiment_lib.Experiment, kept: saved_experiment.TrainedModel
 ) -> str:
-  """A line on the accuracy of the exported model, with its interval."""
+  """A line on the exported model's accuracy, with a confidence interval."""
   kind = 'validation' if experiment.validates else 'test'
   found = intervals.describe(kept.accuracy, count_by_class(experiment))
   return f'{kind} accuracy after round {kept.round_num}: {found}'
@@ -72,7 +72,7 @@ def describe_accuracy(
 def describe_metrics(
   experiment: experiment_lib.Experiment, weights: functional.ModelWeights
 ) -> Iterator[str]:
-  """A line for each chosen metric that has one value for all classes."""
+  """Yields a line for each chosen metric that is not by class."""
   measure = experiment.measure
   if not isinstance(measure, model_selection.Measurement):
     return
@@ -88,7 +88,7 @@ def write_by_system(
   folder: pathlib.Path,
   kept: saved_experiment.TrainedModel,
 ) -> None:
-  """Writes the system's description of the result, if it has one."""
+  """Writes the lines of `System.describe_result` to a file, if any."""
   metrics = metrics_table.read_metrics(folder / 'metrics.csv')
   lines = experiment.settings.system.describe_result(
     system_lib.Trained(

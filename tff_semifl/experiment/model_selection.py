@@ -60,7 +60,7 @@ class Measurement:
 
   @property
   def directions(self) -> Mapping[str, bool]:
-    """Whether higher is better, by column; includes `ALWAYS`."""
+    """Maps each column, also of `ALWAYS`, to whether higher is better."""
     return {
       **ALWAYS,
       **{
@@ -91,9 +91,9 @@ class Measurement:
 class Best(NamedTuple):
   """The best evaluated round and its model, as part of checkpoints.
 
-  In a tie the first round is best; round -1 and NaN if there is none.
-  `num_since` counts the evaluations since the best round, or since training
-  began.
+  In a tie, the first round is best. Without a best round, `round_num` is -1 and
+  `value` is NaN. `num_since` counts the evaluations since the best round, or
+  since training began.
   """
 
   value: float = math.nan
@@ -117,7 +117,7 @@ class ModelChoice:
   def update(self, best: Best, columns: Mapping[str, float], now: Best) -> Best:
     """The better of two rounds; in a tie, the earlier round.
 
-    `columns` are the metrics of the round `now`, whose `value` is replaced.
+    `columns` are the metrics of the round `now`, from which its `value` is set.
     """
     value = columns[self.column]
     is_better = (

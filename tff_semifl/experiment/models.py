@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Networks as parts with settings, and the base class of models."""
+"""The base class of models, and this package's networks with settings."""
 
 import abc
 from collections.abc import Mapping
@@ -83,7 +83,7 @@ class Model(settings.Settings, abc.ABC):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Network(Model):
-  """A network of this package with the name `reference`."""
+  """The network of this package that has the name `reference`."""
 
   reference: str
 

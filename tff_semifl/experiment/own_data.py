@@ -40,13 +40,13 @@ def own_data(
 
   Clients get their images in one of these ways:
 
-  *   `clients`: the images of each client. The server has all of `train`. In
-      systems in which some clients have labels, such as
-      `semifl_labeled_clients`, these clients are tuples (images, labels).
+  *   `clients`: the images of each client. The server has all of `train`. For
+      systems with labels at some clients, such as `semifl_labeled_clients`,
+      clients with labels are tuples (images, labels).
   *   `num_labeled`: the server has that many images of `train`, equally many of
-      each class. The other images lose their labels. These and `unlabeled`, if
-      given, are partitioned by the settings `num_clients` and `partition`.
-  *   No argument, for systems whose clients have labels, such as
+      each class. The other images lose their labels. The settings `num_clients`
+      and `partition` partition the other images, and any `unlabeled` images.
+  *   Neither argument, for systems whose clients have labels, such as
       `supervised_fedavg`: `train` is partitioned among clients. Other systems
       then need the setting `num_labeled`.
 
@@ -64,9 +64,9 @@ def own_data(
       metrics only, not for training. None for a client without labels; a label
       of -1 or '' is unknown.
     num_labeled: A multiple of the number of classes.
-    class_names: A name for each class, in the order of the labels, each with an
-      image in `train` unless clients have labels. By default the labels that
-      occur in `train`, or in `test` without `train`, strings in sorted order.
+    class_names: A name for each class, in the order of the labels. By default
+      the labels that occur in `train`, or else in `test`; strings are sorted.
+      Unless clients have labels, `train` must have images of each class.
     flip: Whether mirrored images have the same class; False for handwriting.
 
   Raises:
@@ -165,7 +165,7 @@ def own_data(
 
 
 def _take_labels(clients: Any) -> tuple[Any, dict[Any, Any]]:
-  """The clients without labels, and labels by client if any client has them."""
+  """Splits clients into images, and labels by client; {} without labels."""
   if isinstance(clients, Mapping):
     by_name = dict(clients)
   elif isinstance(clients, tuple | list):
@@ -249,7 +249,7 @@ def _list_clients(field: str, clients: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
-  """Images or features, and int64 or str labels."""
+  """Reads images or features, and their int64 or str labels."""
   own_images.check_form(field, data)
   if isinstance(data, tf.data.Dataset):
     images, labels = own_images.read_dataset(field, data, labeled=True)
@@ -268,13 +268,13 @@ def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OwnTask(image_task.Task):
-  """A task of arrays or datasets in Python, which has no name."""
+  """A task of a Python program's own data, which no flag can name."""
 
   prepared: image_task.ImageTask | None = None
 
   @property
   def reference(self) -> str:
-    """The name in records; the name does not load the task."""
+    """The name in records, by which the task cannot be loaded."""
     return image_task.OWN_DATA
 
   @property

@@ -18,7 +18,7 @@ from tff_semifl.settings import references
 
 
 class Partition(settings.Settings, abc.ABC):
-  """Base class of partitions; the setting `partition` has the value `name`."""
+  """Base class of partitions; the setting `partition` takes the `name`."""
 
   name: ClassVar[str]
 
@@ -29,7 +29,7 @@ class Partition(settings.Settings, abc.ABC):
     """The int64 indices of each client's images, given the true classes."""
 
   def __str__(self) -> str:
-    """The part of an experiment's default name."""
+    """A piece of experiments' default names, such as 'dirichlet0.3'."""
     values = settings.as_dict(self).values()
     return self.name + ''.join(str(value) for value in values)
 
@@ -185,14 +185,14 @@ class Clients(settings.Settings):
     return shares
 
   def choose_labeled(self, seed: int) -> Sequence[int]:
-    """The clients that train on labels, if any do; by default all."""
+    """The clients that have labels to train on; by default all clients."""
     del seed
     return range(self.num_clients)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SomeLabeledClients(Clients):
-  """Clients of which a share have labels of all their images."""
+  """Clients of which a random share have labels for all of their images."""
 
   labeled_client_share: float = settings.setting(
     0.1,

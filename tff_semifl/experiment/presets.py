@@ -3,8 +3,8 @@
 
 """Presets: settings of the cells of the papers' tables and figures, by name.
 
-`presets.csv` has a row for each cell: settings, rows of `preset_bases.csv` with
-shared settings, the paper's accuracy, and the table or figure. All settings
+`presets.csv` has a row for each cell: settings, names of shared settings in
+`preset_bases.csv`, the paper's accuracy, and the table or figure. All settings
 that a paper or its code states are listed, because defaults may change.
 
 Accuracies of SemiFL are the best of all rounds: mean and population standard
@@ -43,8 +43,8 @@ class PaperAccuracy(NamedTuple):
 class Preset(NamedTuple):
   """The settings of a cell of a table or figure.
 
-  The name is 'system/name'. `paper` is None if the paper states no number.
-  `cell` names the tables and figures that contain the cell.
+  `name` is 'system/name'. `paper` is the cell's accuracy, None if the paper
+  states none. `cell` names the tables and figures that have the cell.
   """
 
   name: str
@@ -65,7 +65,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Preset:
-  """Loads a preset."""
+  """Loads a preset; raises a SettingError if there is no such preset."""
   if name not in names():
     hint = settings_lib.did_you_mean(name, names())
     raise settings_lib.SettingError(
@@ -103,7 +103,7 @@ def _read(path: pathlib.Path) -> _Rows:
 
 
 def _collect_settings(row: Mapping[str, str]) -> dict[str, Any]:
-  """The settings of a row, which override the settings of its bases."""
+  """The settings of a row and of its bases; the row's own settings prevail."""
   found = {}
   for base in row['bases'].split():
     found |= _collect_settings(_read(_BASES)[base])

@@ -43,7 +43,7 @@ def follow(label: str, steps: Sequence[_T]) -> Iterator[_T]:
 def describe_round(
   round_num: int, total_rounds: int, metrics: metrics_table.RoundMetrics
 ) -> str:
-  """One line with the accuracy and the ratio of used pseudo-labels."""
+  """One line with a round's accuracy and ratio of used pseudo-labels."""
   kind = 'validation accuracy' if metrics.validation else 'accuracy'
   accuracy = metrics.evaluation.accuracy
   text = f'round {round_num}/{total_rounds}, {kind} {accuracy:.1%}'
@@ -131,7 +131,7 @@ class LogHandler(logging.FileHandler):
 class TensorBoardLog(tff.program.ReleaseManager):
   """Writes the measured metrics of evaluated rounds for TensorBoard.
 
-  TFF's manager flushes only every two minutes, and also writes NaN.
+  TFF's manager for TensorBoard also writes NaN, and flushes every two minutes.
   """
 
   def __init__(self, folder: pathlib.Path):

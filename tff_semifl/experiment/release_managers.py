@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Release managers of metrics, which users name or write."""
+"""Loads users' release managers, which receive metrics of evaluated rounds."""
 
 from collections.abc import Mapping, Sequence
 import pathlib
@@ -31,7 +31,7 @@ def load(name: str) -> Any:
 def create(
   names: Sequence[str], path: pathlib.Path, recorded: Mapping[str, Any]
 ) -> list['NamedManager']:
-  """Creates the release managers of an experiment, whose folder exists.
+  """Creates an experiment's release managers; the folder `path` must exist.
 
   `recorded` has the settings by name, and `system`, the name of the system.
   """
@@ -51,7 +51,7 @@ def create(
 
 
 class NamedManager(tff.program.ReleaseManager):
-  """Releases metrics by column; errors name the setting's value."""
+  """Releases metrics by column; errors name the user's manager."""
 
   def __init__(self, name: str, manager: tff.program.ReleaseManager):
     self._name = name

@@ -109,7 +109,7 @@ def find_difference(
   may_change: Collection[str],
   length: hparams_file.Length = hparams_file.UNKNOWN_LENGTH,
 ) -> str | None:
-  """The first difference of a record from the present experiment, or None."""
+  """The first difference between a record and an experiment; None if equal."""
   if recorded.system != now.system:
     return f'another experiment, of {recorded.system} and not {now.system}'
   for name in sorted({*now.flags, *recorded.flags}.difference(may_change)):

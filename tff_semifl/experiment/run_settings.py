@@ -21,7 +21,7 @@ from tff_semifl.settings import references
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunSettings(settings.Settings):
-  """Settings of evaluations and results of a run."""
+  """Settings for evaluating a run and for writing its results."""
 
   output_dir: str = settings.setting(
     'results', 'Folder for the folders of all experiments.'
@@ -80,7 +80,7 @@ class RunSettings(settings.Settings):
   def fill_in(
     self, experiment: experiment_settings.ExperimentSettings
   ) -> 'RunSettings':
-    """Fills in the name and the measurements, given filled-in settings."""
+    """Fills in defaults, such as the name; `experiment` must be filled in."""
     settings.check_names(experiment, _OWNERS)
     for name in self.release_managers:
       release_managers.load(name)

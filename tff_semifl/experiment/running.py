@@ -40,7 +40,7 @@ _PLAIN = (
 
 
 class Result(training.ProgramState):
-  """The state after the last round, which a notebook shows as `summary`."""
+  """The state after the last round; a notebook shows its `summary`."""
 
   summary: str = ''
 
@@ -56,7 +56,7 @@ def run(
 ) -> Result:
   """Trains, resuming an earlier run in the folder, and exports the model.
 
-  A complete experiment whose model was exported is left unchanged.
+  A complete experiment is neither trained nor exported again.
 
   `quiet` hides progress on standard error.
 

@@ -36,7 +36,7 @@ class Choice(NamedTuple):
 
   @property
   def is_best(self) -> bool:
-    """Whether the round is the best by the metric."""
+    """Whether a metric chose the round."""
     return self.metric is not None and not math.isnan(self.value)
 
   @property
@@ -45,7 +45,7 @@ class Choice(NamedTuple):
     return self.is_best and self.metric.startswith('test/')
 
   def describe(self) -> str:
-    """The reason for this round, as text to follow the round's number."""
+    """Why the round was chosen, as text that follows the round's number."""
     if self.metric is None:
       return 'the last'
     if not self.is_best:
@@ -57,9 +57,9 @@ class Choice(NamedTuple):
 
 
 class TrainedModel(NamedTuple):
-  """The model that a run keeps: the best model, or the newest checkpoint's.
+  """The model that a run keeps, of the best round or else of the last round.
 
-  `accuracy` is the model's, `best_accuracy` the highest accuracy of all rounds.
+  `accuracy` is the kept model's; `best_accuracy` is the highest of all rounds.
   `frozen_weights` is None if none were saved.
   """
 
@@ -93,8 +93,8 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
   """Reads the model that a run keeps, and its results.
 
   The model, the last or the best, is in the newest intact checkpoint. Raises a
-  SavedExperimentError without a checkpoint, and an OutputError if a file is
-  damaged.
+  SavedExperimentError without a checkpoint, and an OutputError if no checkpoint
+  or no file of frozen weights is intact.
   """
   latest = checkpoints.read_latest(folder / 'checkpoints')
   if latest is None:

@@ -46,7 +46,7 @@ def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
 
   Its type is (<W@SERVER, float32[classes]@SERVER, {U*}@CLIENTS> ->
   ClientSums@SERVER). Arguments are weights, the class shares that the
-  classifier assumes, and chunks of `pipelines.client_type`.
+  classifier assumes, and clients' data, of type `pipelines.client_type`.
   """
   data_type = pipelines.client_type(classifier.image_shape)
   shares_type = tff.TensorType(np.float32, [classifier.num_classes])
@@ -88,7 +88,7 @@ def _read_client(
   weights: functional.ModelWeights,
   dataset: tf.data.Dataset,
 ) -> tuple[tf.Tensor, ...]:
-  """A client's logits, and the count, sum and sum of squares of summaries."""
+  """A client's logits; count, sum and sum of squares of image summaries."""
 
   def add(found: tuple[tf.Tensor, ...], batch: tf.Tensor):
     logits, count, total, squares = found
@@ -126,7 +126,7 @@ def _pass_over_clients(
   weights: functional.ModelWeights,
   mean_shares: np.ndarray,
 ) -> share_prior.SharePrior:
-  """Estimates the prior with a model's weights, at up to `MOST_CLIENTS`."""
+  """Estimates the prior with a model, from at most `MOST_CLIENTS` clients."""
   compute = build_evidence(experiment.classifier)
   datasets = experiment.clients.all_datasets()
   if len(datasets) > MOST_CLIENTS:
@@ -151,7 +151,7 @@ def find_prior(
 ) -> share_prior.SharePrior | None:
   """The prior from training, else from a pass over clients, else None.
 
-  After training with a prior, a pass only describes clients' images.
+  If training has estimated the prior, the pass only describes clients' images.
   """
   system = experiment.settings.system
   if not (experiment.run.share_prior or system.estimates_class_shares):

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Decides when static batch statistics are computed, and from which images.
+"""When static batch statistics are computed, and from which images.
 
-If `batch_norm_statistics` is `server` and clients label with the received
-model, rounds compute the statistics. Otherwise a pass between rounds computes
-them: after each round if clients label with the received model, else for
-evaluations.
+If clients label with the received model, each round needs new statistics. The
+round computes the statistics if `batch_norm_statistics` is `server`, and a pass
+after the round otherwise. In all other systems, only evaluations need
+statistics, and a pass before each evaluation computes the statistics.
 """
 
 import dataclasses
@@ -26,10 +26,10 @@ from tff_semifl.models import functional
 
 
 class StatisticsPass(NamedTuple):
-  """Batch normalization statistics that are computed between rounds.
+  """A pass between rounds that computes batch normalization statistics.
 
-  `computation` is `(<W@SERVER, data> -> W@SERVER)`. Without `for_clients`,
-  clients do not use the statistics, which are computed only for evaluations.
+  `computation` is `(<W@SERVER, data> -> W@SERVER)`. If not `for_clients`, only
+  evaluations use the statistics, and the pass runs only before evaluations.
   """
 
   computation: tff.Computation

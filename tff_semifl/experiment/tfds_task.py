@@ -35,8 +35,8 @@ _MAX_RETRIES = 5
 class DataSet:
   """A data set of TFDS, with the constants of a paper's experiments.
 
-  Attributes are as in `ImageTask`. In addition there are the name and
-  configuration in TFDS, and the largest shift in pixels (`padding`).
+  Attributes are as in `ImageTask`, except `name`, the data set (or data
+  set/configuration) in TFDS, and `padding`, the largest shift in pixels.
   """
 
   name: str
@@ -85,11 +85,11 @@ class DataSet:
     return test
 
   def as_in_zhang2020(self) -> 'DataSet':
-    """The data set with the constants of Zhang et al.
+    """The data set with the constants of Zhang et al., for color images.
 
-    Images have three channels. Augmentations shift by up to an eighth of the
-    image, and mirror images of all classes, even digits. Pixels are normalized
-    with the authors' constants of CIFAR-10, even for SVHN.
+    Augmentations shift images by up to an eighth of their size, and flip images
+    of all classes, even digits. Pixels are normalized with the authors'
+    constants of CIFAR-10, even for SVHN.
     """
     return dataclasses.replace(
       self,

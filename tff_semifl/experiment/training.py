@@ -29,10 +29,10 @@ class TrainingDivergedError(Exception):
 
 
 class ProgramState(NamedTuple):
-  """The state of training after a round (-1 before any), saved in checkpoints.
+  """The state of training after a round, saved in checkpoints.
 
-  `memories` is the part of `Memories` in main memory, and `best` is the best
-  round by the `model_choice`; both are () if absent.
+  `round_num` is -1 before any round. `memories` is what `Memories` hold in main
+  memory, and `best` is the best round by `model_choice`; () stands for none.
   """
 
   state: Any
@@ -227,7 +227,7 @@ def _run_round(
   memories: client_states.Memories | None,
   held: Any,
 ) -> tuple[federated_process.RoundOutput, Any]:
-  """Runs a round; returns its output and the new `held` (`Memories.keep`)."""
+  """Runs a round; returns its output, and `held` as updated by `memories`."""
   process, clients = experiment.process, experiment.clients
   if round_num == 1 and clients.clients_per_round:
     at_server = experiment.preparation_dataset or experiment.server_dataset
@@ -260,7 +260,7 @@ def measure_pseudo_labels(
   given_labels: Sequence[pseudo_labels.GivenLabels],
   true_labels: Sequence[np.ndarray],
 ) -> dict[str, float]:
-  """The float32 accuracies of a round's pseudo-labels in `ClientMetrics`.
+  """Measures a round's pseudo-labels: float32 fields of `ClientMetrics`.
 
   `true_labels` are int32 [images of the client], for each client of the cohort.
   """

@@ -124,7 +124,7 @@ def promise(
 
 
 class TrainingWarnings:
-  """Warns once of few pseudo-labels, and once of wrong pseudo-labels.
+  """Warns once of missing pseudo-labels, and once of many wrong ones.
 
   Each warning begins with `label`.
   """
@@ -152,7 +152,7 @@ class TrainingWarnings:
   def check_round(
     self, round_num: int, metrics: metrics_table.RoundMetrics
   ) -> None:
-    """Warns of each problem on the first occurrence."""
+    """Checks an evaluated round, and warns of each problem once."""
     # Rounds without clients, such as round 0, have no pseudo-labels.
     if not round_num or not self._clients_per_round:
       return

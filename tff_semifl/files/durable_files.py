@@ -41,7 +41,7 @@ def naming(
 
 
 def is_special(path: pathlib.Path) -> bool:
-  """Whether a path is no regular file, such as a folder, a FIFO or a device.
+  """Whether a path is a folder, a FIFO, a device or a broken link.
 
   Opening a FIFO may block, and a device may have no end.
   """
@@ -148,8 +148,8 @@ class DamagedFileError(Exception):
 def write_arrays(path: pathlib.Path, structure: Any) -> None:
   """Writes the arrays of a structure to a file; replaces the file atomically.
 
-  The structure nests numbers, arrays of numbers, and bytes without a trailing
-  zero. Each array is named by its path, such as `weights/trainable/0`.
+  Leaves are numbers, arrays of numbers, or bytes without a trailing zero. Each
+  array is named by its path, such as `weights/trainable/0`.
   """
   # A failing `savez` would leave a broken file.
   content = io.BytesIO()

@@ -3,9 +3,9 @@
 
 """Figures of results, and image files for publications.
 
-In a matrix, darker cells have more images, and white cells none. The color
-scale is the square root of the number, because most errors are rare, and in a
-Dirichlet partition a few clients have most images of a class.
+In a matrix, darker cells have more images, and white cells none. Colors follow
+the square root of the number, to show rare errors, and clients that have few
+images of a class.
 """
 
 from collections.abc import Sequence
@@ -54,8 +54,8 @@ def create_confusion(
   """Plots a confusion matrix.
 
   `confusion`, int [num_classes, num_classes], has numbers of images by true
-  class (row) and predicted class (column). Colors show fractions of rows. With
-  up to 30 classes, cells other than 0 show their numbers.
+  class (row) and predicted class (column). Colors show shares of a row. With up
+  to 30 classes, cells other than 0 also show the number.
   """
   num_classes = len(class_names)
   sizes = confusion.sum(axis=1, keepdims=True)
@@ -138,9 +138,9 @@ def create_client_accuracies(
 ) -> figure.Figure:
   """Plots the accuracies of one or more clients, in increasing order.
 
-  The area of a point is proportional to the client's number of images.
-  `adapted`, accuracies in the order of `clients`, are crosses above or below
-  the points.
+  The area of a point grows with the client's number of images. `adapted` has
+  the accuracies with each client's class shares, in the order of `clients`;
+  crosses show them.
   """
   order = sorted(range(len(clients)), key=lambda i: clients[i].accuracy)
   ordered = [clients[i] for i in order]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings as fields of frozen dataclasses, each written once.
+"""Settings as fields of frozen dataclasses, each declared in one place.
 
 A part is a frozen dataclass that derives from `Settings`. A field made by
 `setting` has a default, a meaning and a range of values. A field made by
@@ -15,7 +15,7 @@ fields form a tree, in which no name occurs twice. `describe`, `as_dict` and
 
     change(Mixup(), {'mixup_concentration': 1})
 
-Flags, records, the table of all settings and error messages come from trees.
+Flags, records, error messages and the table of all settings use such trees.
 """
 
 from tff_semifl.settings.fields import ABOVE_0 as ABOVE_0

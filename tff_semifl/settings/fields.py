@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fields of parts, which are settings and choices, and their allowed values."""
+"""The fields of parts: settings and choices, with their allowed values."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 import contextlib
@@ -192,14 +192,15 @@ class Settings:
           object.__setattr__(self, name, value)
 
   def error(self, name: str, problem: str) -> SettingError:
-    """An error of the setting `name` of this part, with its present value."""
+    """A SettingError about the setting `name`, with its present value."""
     return SettingError(name, getattr(self, name), problem)
 
 
 def setting(default: Any, meaning: str, values: Values = ANY) -> Any:
-  """A field of a part that is a setting.
+  """Declares a field of a part that is a setting.
 
-  The default may be None if the field's type has None, whatever `values`.
+  The default may be None if the field's type allows None, whatever `values`
+  are.
   """
   return dataclasses.field(
     default=default, metadata={KEY: Setting(meaning, values)}
@@ -214,15 +215,14 @@ def choice(
   load: Callable[[str], Settings] | None = None,
   refused: Mapping[str, str] = types.MappingProxyType({}),
 ) -> Any:
-  """A field of a part that is one of several parts, chosen by name.
+  """Declares a field of a part that holds one of several parts by name.
 
   Args:
     default: The name of the default option; None if a part must be given.
     load: Loads a part of another package from 'package.module:NAME'. Records
       name such parts by class, or by their attribute `reference`. None if only
       `options` can be chosen.
-    refused: Maps names that only other choices have as options to the reason,
-      for errors.
+    refused: Maps names that cannot be chosen here to the reason, for errors.
   """
   return dataclasses.field(
     default=dataclasses.MISSING if default is None else options[default],

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The identity of a tree of parts, without the values of its settings.
+"""Identifies the code of a tree of parts, without the values of settings.
 
 A qualified name identifies library code. A user's own classes and functions may
-change from run to run, so that a digest of their source is added.
+change from run to run, so a digest of their source is added.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -45,16 +45,16 @@ _KNOWN_BY_REPR = (
 
 
 def identify(part: Any) -> dict[str, Any]:
-  """The classes of a tree, and its fields that are not settings, for JSON.
+  """Identifies a tree by its classes, and its fields that are not settings.
 
   Two trees with equal identities and settings compute the same results, unless
   other code that they use has changed.
 
   Returns:
-    'class', the qualified name; 'code', a digest, if the class is a user's own;
-    and fields by name. A part in a field has the same form; numbers and texts
-    are unchanged; other values, such as functions, become 'name' and 'digest'.
-    `part` may also be such a value.
+    For JSON: 'class', the qualified name; 'code', a digest, if the class is a
+    user's own; and fields by name. A part in a field has the same form; numbers
+    and texts are unchanged; functions and other values become 'name' and
+    'digest', also if `part` itself is such a value.
   """
   return _identify(part, '')
 
@@ -86,11 +86,11 @@ def _identify(value: Any, path: str) -> Any:
 
 
 def digest(value: Any) -> str:
-  """A digest, 16 hexadecimal digits, of a value or of a class's source.
+  """A digest of a value, as 16 hexadecimal digits.
 
-  Values are numbers, texts, arrays, dataclasses, classes and functions, with
-  their source; and collections, partial functions and methods of such values.
-  Other values raise a `ValueError`.
+  Values are numbers, texts, arrays, dataclasses, or collections, partial
+  functions and methods of values. A user's class or function is digested with
+  its source. Other values raise a `ValueError`.
   """
   return hashlib.sha256(repr(_take_apart(value)).encode()).hexdigest()[:16]
 
@@ -107,8 +107,8 @@ def _take_apart(
 ) -> Any:
   """Describes a value by nested lists of texts.
 
-  Unless strict, objects that cannot be compared are described by their type.
-  `outer` are the functions whose closures have the value.
+  Unless `is_strict`, objects that cannot be compared are described by their
+  type. `outer` has the functions whose closures contain the value.
   """
 
   def read(part: Any) -> Any:

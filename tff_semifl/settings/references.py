@@ -33,10 +33,10 @@ def find_package(name: str) -> str:
 
 
 class Given(str):
-  """The name of an object that a Python program gives in place of its name.
+  """The name of an object that a Python program gave, and the object itself.
 
-  `load` returns the object itself, even if it is in a notebook. Names of two
-  objects differ, even if the texts are equal.
+  `load` returns the object `value`, which may be in a notebook. Two names with
+  the same text differ if the objects differ.
   """
 
   value: Any
@@ -52,7 +52,7 @@ class Given(str):
 
 
 def give(value: Any) -> Any:
-  """A `Given` of an object; texts, numbers and None are unchanged."""
+  """Wraps an object as a `Given`; texts, numbers and None stay unchanged."""
   if value is None or isinstance(value, str | int | float):
     return value
   given = Given(find_variable(value, type(value)) or qualified_name(value))
@@ -138,14 +138,14 @@ def qualified_name(named: Any) -> str:
 
 
 def name_within(reference: str) -> str:
-  """NAME of 'package.module:NAME', or of a function NAME inside another."""
+  """The NAME in 'package.module:NAME', without functions that enclose it."""
   return reference.partition(':')[2].rpartition('<locals>.')[2]
 
 
 def find_variable(value: Any, kind: type) -> str | None:
-  """The 'package.module:NAME' of a variable in the module of a class.
+  """Finds a variable by value: its 'package.module:NAME', or None.
 
-  None if the module has no variable with this value, or is `__main__`.
+  The module of the class `kind` is searched, unless it is `__main__`.
   """
   module = sys.modules.get(kind.__module__)
   if module is None or _find_module(kind) == _MAIN:

@@ -87,7 +87,7 @@ def as_dict(part: fields.Settings) -> dict[str, Any]:
 
 
 def all_names(part: fields.Settings) -> set[str]:
-  """The names of all settings that a tree can have."""
+  """The names of all settings that a tree can have, with any options."""
   return {each.name for _, each in describe_all(part)}
 
 
@@ -105,7 +105,7 @@ def check_names(
   """Raises a SettingError if two parts have a setting of the same name.
 
   A value for this name would change, and be recorded for, only one part.
-  `others` maps settings outside the tree to their owners.
+  `others` maps names of settings outside the tree to classes.
   """
   owners = dict(others)
   for _, owner, each in _walk(part):
@@ -146,7 +146,7 @@ def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
 
 
 def find_owners(part: fields.Settings, name: str) -> list[str]:
-  """The choices that would add the setting `name`, as 'choice=option'."""
+  """The options with the setting `name`, each as 'choice=option'."""
   return [
     owner for owner, each in describe_all(part) if owner and each.name == name
   ]
