@@ -139,7 +139,7 @@ def write(
   """Exports a model in one format to a folder, and returns the written path.
 
   `name` is one of `NAMES`. A SavedModel is the folder itself, and must be
-  first. See `tflite.convert` for `calibration_images` and `facts`.
+  exported first. See `tflite.convert` for `calibration_images` and `facts`.
   """
   if name == SAVED_MODEL:
     progress.say(f'exporting {name}')
@@ -163,7 +163,7 @@ def write(
 def examine(
   name: str, file: pathlib.Path, test: sources.LabeledImages | None
 ) -> ExportedFile:
-  """Measures the size of an exported model, and its scores on any `test`."""
+  """Measures an exported model's size, and its scores if `test` is given."""
   if file.is_dir():
     path = '.'
     files = [inner for inner in file.rglob('*') if inner.is_file()]

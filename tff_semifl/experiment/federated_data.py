@@ -19,7 +19,7 @@ from tff_semifl.experiment import partitions
 
 
 def has_validation(values: Mapping[str, Any]) -> bool:
-  """Whether settings by name choose a validation split."""
+  """Whether settings, given by name, choose a validation split."""
   return values.get('num_validation') is not None
 
 

@@ -80,7 +80,7 @@ class ImageTask:
 
   @property
   def outside(self) -> 'ImageTask':
-    """The task with the exported model's inputs: `images`, or else self."""
+    """The task of the exported model's inputs: `images` if set, else self."""
     return self.images or self
 
   @property
@@ -155,7 +155,7 @@ def load_test(part: Task, task: ImageTask) -> sources.LabeledImages:
 
 @contextlib.contextmanager
 def blame_data(part: settings.Settings, name: str) -> Iterator[None]:
-  """Turns a `DataError` into a SettingError, by default for setting `name`."""
+  """Turns a `DataError` into a SettingError: of its setting, or else `name`."""
   try:
     yield
   except data_errors.DataError as error:

@@ -79,7 +79,7 @@ class Runtime(settings.Settings, abc.ABC):
   def limit_threads(self, count_pixels: Callable[[], BatchPixels]) -> Self:
     """Sets the threads per operation, before TensorFlow initializes.
 
-    Returns the new runtime. `count_pixels` is called only if none are chosen.
+    Returns the new runtime. Only default threads depend on `count_pixels`.
     """
     del count_pixels
     if self.threads.threads_per_operation is not None:

@@ -44,7 +44,7 @@ class ServerMetrics(NamedTuple):
 
 
 class ClientMetrics(NamedTuple):
-  """Metrics of the round's clients; docs/client_metrics.md explains all.
+  """Metrics of a round's clients; docs/client_metrics.md explains each metric.
 
   NaN means not measured. `own` has further metrics of the system, by name.
   """
@@ -97,7 +97,7 @@ class RoundMetrics(NamedTuple):
 def by_column(metrics: Any) -> dict[str, float]:
   """Maps columns of `metrics.csv` to metrics; NaN if not measured.
 
-  Values in other structures than `RoundMetrics` get their paths as columns.
+  In other structures than `RoundMetrics`, a value's column is its path.
   """
   further = {}
   if isinstance(metrics, RoundMetrics):

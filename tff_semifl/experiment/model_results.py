@@ -72,7 +72,7 @@ def describe_accuracy(
 def describe_metrics(
   experiment: experiment_lib.Experiment, weights: functional.ModelWeights
 ) -> Iterator[str]:
-  """Yields a line for each chosen metric that is not by class."""
+  """Yields a line for each chosen metric with a single value."""
   measure = experiment.measure
   if not isinstance(measure, model_selection.Measurement):
     return

@@ -117,7 +117,7 @@ class ModelChoice:
   def update(self, best: Best, columns: Mapping[str, float], now: Best) -> Best:
     """The better of two rounds; in a tie, the earlier round.
 
-    `columns` are the metrics of the round `now`, from which its `value` is set.
+    `now.value` is taken from `columns`, the metrics of the round `now`.
     """
     value = columns[self.column]
     is_better = (

@@ -45,7 +45,7 @@ def own_data(
       clients with labels are tuples (images, labels).
   *   `num_labeled`: the server has that many images of `train`, equally many of
       each class. The other images lose their labels. The settings `num_clients`
-      and `partition` partition the other images, and any `unlabeled` images.
+      and `partition` divide these and any `unlabeled` images among clients.
   *   Neither argument, for systems whose clients have labels, such as
       `supervised_fedavg`: `train` is partitioned among clients. Other systems
       then need the setting `num_labeled`.

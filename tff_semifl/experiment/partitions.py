@@ -18,7 +18,7 @@ from tff_semifl.settings import references
 
 
 class Partition(settings.Settings, abc.ABC):
-  """Base class of partitions; the setting `partition` takes the `name`."""
+  """Base class of partitions, chosen by `name` (the setting `partition`)."""
 
   name: ClassVar[str]
 

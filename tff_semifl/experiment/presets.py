@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Presets: settings of the cells of the papers' tables and figures, by name.
+"""Presets: named settings, most from cells of papers' tables and figures.
 
-`presets.csv` has a row for each cell: settings, names of shared settings in
+`presets.csv` has a row for each preset: settings, names of shared settings in
 `preset_bases.csv`, the paper's accuracy, and the table or figure. All settings
 that a paper or its code states are listed, because defaults may change.
 
@@ -41,10 +41,10 @@ class PaperAccuracy(NamedTuple):
 
 
 class Preset(NamedTuple):
-  """The settings of a cell of a table or figure.
+  """Settings by name, most from a cell of a paper's table or figure.
 
-  `name` is 'system/name'. `paper` is the cell's accuracy, None if the paper
-  states none. `cell` names the tables and figures that have the cell.
+  `name` is 'system/name'. `paper` is the paper's accuracy, None if not stated.
+  `cell` describes data and partition, and names the paper's tables and figures.
   """
 
   name: str

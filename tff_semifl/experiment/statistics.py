@@ -3,7 +3,7 @@
 
 """When static batch statistics are computed, and from which images.
 
-If clients label with the received model, each round needs new statistics. The
+If clients pseudo-label with the received model, each round needs statistics. A
 round computes the statistics if `batch_norm_statistics` is `server`, and a pass
 after the round otherwise. In all other systems, only evaluations need
 statistics, and a pass before each evaluation computes the statistics.

@@ -95,7 +95,7 @@ def load(name: str) -> system.System:
 def find_name(wanted: system.System) -> str:
   """A name by which `load` finds a system, or else the name of its class.
 
-  Systems outside `SYSTEMS` are searched in the modules of their parts.
+  A system outside `SYSTEMS` is searched in the modules of its parts.
   """
   values = settings.as_dict(wanted)
   for name, each in SYSTEMS.items():

@@ -3,8 +3,8 @@
 
 """Tasks by name, and the setting that names a task.
 
-This module does not import TFF, which programs with exported models do not
-need.
+This module does not import TFF, because programs that only use exported models
+do not need TFF.
 """
 
 import dataclasses

@@ -35,8 +35,8 @@ _MAX_RETRIES = 5
 class DataSet:
   """A data set of TFDS, with the constants of a paper's experiments.
 
-  Attributes are as in `ImageTask`, except `name`, the data set (or data
-  set/configuration) in TFDS, and `padding`, the largest shift in pixels.
+  Attributes are as in `ImageTask`. In addition, `name` is the name in TFDS,
+  `flip` allows mirror images, and `padding` is the largest shift in pixels.
   """
 
   name: str

@@ -199,8 +199,7 @@ class Settings:
 def setting(default: Any, meaning: str, values: Values = ANY) -> Any:
   """Declares a field of a part that is a setting.
 
-  The default may be None if the field's type allows None, whatever `values`
-  are.
+  None may be the default if the field's type allows None, despite `values`.
   """
   return dataclasses.field(
     default=default, metadata={KEY: Setting(meaning, values)}

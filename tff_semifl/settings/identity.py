@@ -88,9 +88,9 @@ def _identify(value: Any, path: str) -> Any:
 def digest(value: Any) -> str:
   """A digest of a value, as 16 hexadecimal digits.
 
-  Values are numbers, texts, arrays, dataclasses, or collections, partial
-  functions and methods of values. A user's class or function is digested with
-  its source. Other values raise a `ValueError`.
+  Values are numbers, texts, arrays, dataclasses, classes, functions, or
+  collections, partial functions and methods of values. Users' code is digested
+  by its source. Other values raise a `ValueError`.
   """
   return hashlib.sha256(repr(_take_apart(value)).encode()).hexdigest()[:16]
 
