@@ -3,7 +3,7 @@
 
 """Losses: cross-entropy and Kullback-Leibler divergence.
 
-All are means over the examples of a batch.
+`cross_entropy` and `divergence` are means over the examples of a batch.
 """
 
 import tensorflow as tf
@@ -41,7 +41,7 @@ def divergence_of_each(
 ) -> tf.Tensor:
   """KL(target || prediction) of each example, float [..., batch].
 
-  Both logits are float [..., batch, classes]; `target_logits` get no gradient.
+  Logits are float [..., batch, classes]. `target_logits` get no gradient.
   """
   target_logits = tf.stop_gradient(target_logits)
   return tf.reduce_sum(
