@@ -18,8 +18,8 @@ def semifl_round(
 ) -> federated_process.RoundOutput:
   """Algorithm 1 of SemiFL: clients train, then the server fine-tunes the mean.
 
-  If no client has an update, and in round 0, the server trains the previous
-  global model. Then the states of aggregator and finalizer do not change.
+  In round 0, and in rounds without a client's update, the server trains the
+  previous global model; the states of aggregator and finalizer do not change.
   Without an aggregator, no mean is computed, but guides may compute the model.
   """
   context = p.begin(state)

@@ -42,7 +42,10 @@ def fold_batches(
   add_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
   batch_size: int,
 ) -> tuple[tf.Tensor, ...]:
-  """Folds moments of batches by `add_fn`: float32 [3, channels] per layer."""
+  """Totals of the moments of batches, float32 [3, channels] for each layer.
+
+  `add_fn` is (total, moments of a batch) -> the new total.
+  """
 
   def add_batch(totals: tuple[tf.Tensor, ...], batch: tf.Tensor):
     moments = classifier.batch_moments(weights, batch)
@@ -115,7 +118,7 @@ def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
 def replace_statistics(
   weights: functional.ModelWeights, statistics: Iterable[tf.Tensor]
 ) -> functional.ModelWeights:
-  """The weights with new statistics, but the old ones where the count is 0."""
+  """The weights with new statistics; layers without values keep old ones."""
   counts, new = [], []
   for layer in statistics:
     count, mean, variance = tf.unstack(layer)

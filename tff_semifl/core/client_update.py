@@ -186,8 +186,8 @@ def _check_sums(hook: method_lib.Hook, report: Any) -> Any:
 class Steps:
   """The training steps of a client in a round; `rows` has `labeling.Images`.
 
-  The state of the training loop is a pair. The first is the method's state. The
-  second has the pseudo-labels of the steps, or () if labels precede training.
+  The state of the training loop is a pair: the method's state, and the
+  pseudo-labels of the steps, which are () if images are labeled once a round.
   """
 
   training: Training

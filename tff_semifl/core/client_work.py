@@ -168,11 +168,11 @@ def build_client_work(
   """Builds client work in which each client runs `train_fn`.
 
   The update is the received weights minus the trained weights. `train_fn`
-  returns the weight of the update, 0 for no update. A client is rejected if its
-  update is too long, if the weight is negative, or if a norm is not finite in
-  float32: of the update, or of weight, loss, report, measurements and memory.
-  A rejected client has a zero update of weight 0 and keeps its memory. Sums
-  leave out its report and measurements.
+  returns the weight of the update, 0 for no update. A client is rejected if the
+  weight is negative or the update too long. Update, weight, loss, report,
+  measurements and the method's memory must have finite norms in float32. A
+  rejected client has a zero update of weight 0 and keeps its memory. Sums leave
+  out its report and measurements.
 
   Args:
     data_type: By default `pipelines.client_type`.

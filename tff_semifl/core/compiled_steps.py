@@ -100,7 +100,6 @@ def _apply_to_all(
   operations: Sequence[rand_augment.Operation],
   seeds: Sequence[tf.Tensor],
 ) -> tf.Tensor:
-  """Applies all operations to all images; see `rand_augment.APPLY`."""
   refused = [each.name for each in operations if not each.can_be_compiled]
   if refused:
     raise NotCompiledError(

@@ -68,7 +68,7 @@ class RoundOutput(NamedTuple):
 
 
 class FederatedProcess(tff.templates.IterativeProcess):
-  """An iterative process of clients with data and a server with data.
+  """An iterative process in which both clients and the server have data.
 
   Types are S for the state, L for chunks of the server's data, U for chunks of
   a client's data, M for metrics and G for `GivenLabels`:
@@ -113,10 +113,10 @@ def build_federated_process(
 ) -> FederatedProcess:
   """Builds a process from a function that runs one round.
 
-  `run_round` and `prepare` are called inside a federated computation. Arguments
-  are state, server data and client data; if clients have memories, `run_round`
-  gets them as its last argument. `memories` and `given_labels` of its result
-  may be empty structures.
+  `run_round` and `prepare` are called inside a federated computation, with
+  state, server data and client data. If clients have memories, `run_round` gets
+  the memories as its last argument. `run_round` may return empty structures as
+  `memories` and `given_labels`.
   """
 
   def run(arguments: tff.Value) -> RoundOutput:

@@ -23,7 +23,7 @@ from tff_semifl.randomness import random_seeds
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Server:
-  """The server's model and data, an argument of the hooks at the server.
+  """The server's model, weights and data, an argument of server hooks.
 
   Attributes:
     seed: int32 scalar, the run's seed.
@@ -44,7 +44,7 @@ class Server:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientContext:
-  """A client's images and weights while it labels, weighs and reports.
+  """A client's images, weights and messages, an argument of client hooks.
 
   Attributes:
     images: uint8 [images, height, width, channels], all images of the client;

@@ -1,10 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Losses: cross-entropy and Kullback-Leibler divergence.
-
-`cross_entropy` and `divergence` are means over the examples of a batch.
-"""
+"""Losses: cross-entropy and Kullback-Leibler divergence."""
 
 import tensorflow as tf
 

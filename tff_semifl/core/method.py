@@ -236,7 +236,7 @@ class Method(Guiding, settings.Settings):
     """The weight of the client's update in the mean, a float32 scalar >= 0.
 
     By default 1 for a client that trains on any image, else 0. Not called with
-    `relabel = 'batch'` or `labels_are_true`; clients then have weight 1.
+    `relabel = 'batch'` or `labels_are_true`: clients with images have weight 1.
     """
     return tf.cast(client.num_trained_on > 0, tf.float32)
 
@@ -316,7 +316,7 @@ def to_tensors(hook: Hook, result: Any, wanted: str = NUMBERS) -> Any:
 
 
 def check_like(hook: Hook, before: Any, after: Any) -> Any:
-  """Checks that `after` has the type of `before`; returns it in that structure."""
+  """Checks the type of `after`; returns it with the structure of `before`."""
   wanted = _type_of(before)
   shown = f'{wanted.compact_representation()}, as before'
   after = to_tensors(hook, after, shown)
@@ -336,7 +336,7 @@ def _type_of(structure: Any) -> tff.Type:
 
 
 def wrong_result(hook: Hook, wanted: str, found: Any) -> TypeError:
-  """A TypeError for a hook's result: `found`, a value or text, not `wanted`."""
+  """A TypeError that says what a hook must return, and what was found."""
   owner = type(getattr(hook, '__self__', hook))
   if isinstance(found, tf.Tensor):
     found = f'{found.dtype.name} {found.shape}'

@@ -70,7 +70,7 @@ def from_logits(logits: tf.Tensor) -> PseudoLabels:
 def with_true_labels(
   labels: PseudoLabels, true_labels: tf.Tensor
 ) -> PseudoLabels:
-  """Inserts the true labels, int32 [images], except -1, with confidence 1."""
+  """Inserts true labels, int32 [images], with confidence 1; -1 is unknown."""
   true = complete(true_labels, labels.probabilities.shape[-1])
   is_known = tf.greater_equal(true_labels, 0)
   return labels._replace(

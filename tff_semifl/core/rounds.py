@@ -86,7 +86,7 @@ def one_of_all(num_clients: tf.Tensor) -> tf.Tensor:
 
 
 def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
-  """The server's weight if it is a member of both of two groups of clients.
+  """The server's weight if two groups of clients both include the server.
 
   The new model is the mean of the two groups' means, as for FedRGD in the code
   of SemiFL's authors. With an odd number of clients, clients have their mean

@@ -15,7 +15,8 @@ class Rows:
   """Tensors with a row for each example, possibly followed by padding.
 
   Attributes:
-    examples: A structure of tensors, with a row for each example, and None.
+    examples: A structure of tensors, with a row for each example; some elements
+      may be None.
     num_rows: int32 scalar, the number of rows, including padding.
     num_real: int32 scalar, the number of examples if there may be padding, else
       None.

@@ -13,7 +13,7 @@ _WORST_SHARE = 10
 
 
 class ClientAccuracy(NamedTuple):
-  """A model's accuracy on a client's labeled images; there is at least one."""
+  """A model's accuracy on a client's labeled images (at least one)."""
 
   client: str
   num_right: int

@@ -16,7 +16,7 @@ _QUANTILE = statistics.NormalDist().inv_cdf((1 + _LEVEL) / 2)
 
 
 class Interval(NamedTuple):
-  """A 95% confidence interval of a fraction; the ends are fractions."""
+  """A 95% confidence interval of a fraction, such as an accuracy."""
 
   low: float
   high: float

@@ -91,7 +91,7 @@ def brier(labels: np.ndarray, logits: np.ndarray) -> float:
   """The mean squared distance of probabilities from one-hot labels, in 0..2.
 
   Brier. Verification of forecasts expressed in terms of probability. Monthly
-  Weather Review 78 (1950). For two classes, scikit-learn's is half as large.
+  Weather Review 78 (1950). scikit-learn halves this score for two classes.
   """
   errors = _probabilities(logits)
   errors[np.arange(len(labels)), labels] -= 1
