@@ -160,7 +160,7 @@ def restrict(
   """An optimizer that trains only the weights where `is_trained`.
 
   The other weights do not decay either. Clipping uses the norm of the gradients
-  of all weights, as in PyTorch when an optimizer has only some of the weights.
+  of all weights, like PyTorch's `clip_grad_norm_` with a whole model.
   After clipping, `mask_gradient` is applied to gradients of trained weights.
   """
   if not isinstance(optimizer, _Wrapped):
