@@ -18,9 +18,9 @@ def semifl_round(
 ) -> federated_process.RoundOutput:
   """Algorithm 1 of SemiFL: clients train, then the server fine-tunes the mean.
 
-  In round 0, and if no client has an update, the server trains the global
-  model, and the states of aggregator and finalizer do not change. Without an
-  aggregator there is no mean, and guides may compute the model.
+  In round 0, and in rounds without a client's update, the server trains the
+  previous global model; the states of aggregator and finalizer do not change.
+  Without an aggregator, no mean is computed, but guides may compute the model.
   """
   context = p.begin(state)
   received = p.send(state, context, server_data)

@@ -42,7 +42,10 @@ def fold_batches(
   add_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
   batch_size: int,
 ) -> tuple[tf.Tensor, ...]:
-  """A total for each layer, float32 [3, channels], over batches of images."""
+  """Totals of the moments of batches, float32 [3, channels] for each layer.
+
+  `add_fn` is (total, moments of a batch) -> the new total.
+  """
 
   def add_batch(totals: tuple[tf.Tensor, ...], batch: tf.Tensor):
     moments = classifier.batch_moments(weights, batch)
@@ -61,7 +64,7 @@ def merge_batches(
   weights: functional.ModelWeights,
   dataset: tf.data.Dataset,
 ) -> tuple[tf.Tensor, ...]:
-  """The moments of each layer's inputs over chunks with `image`."""
+  """The moments of each layer's inputs over all images of `dataset`."""
   images = dataset.map(operator.itemgetter('image'))
   return fold_batches(classifier, weights, images, merge_moments, BATCH_SIZE)
 
@@ -75,7 +78,7 @@ def _cast(
 def zero_moments(
   classifier: functional.ImageClassifier,
 ) -> tuple[tf.Tensor, ...]:
-  """The moments of no values, float32 [3, channels] for each layer."""
+  """The moments of an empty set, float32 [3, channels] for each layer."""
   # Each layer has two statistics, mean and variance, of the same shape.
   return tuple(
     tf.zeros([3, *mean.shape], tf.float32)
@@ -86,9 +89,9 @@ def zero_moments(
 def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
   """The moments of the union of two sets of values, float [3, channels].
 
-  Sums of values and squares would be simpler, but their difference loses the
-  variance in float32 if the mean is large. (Chan, Golub, LeVeque. Updating
-  formulae and a pairwise algorithm for computing sample variances. 1979.)
+  In float32 and with a large mean, subtracting the squared mean from the mean
+  square would lose the variance. (Chan, Golub, LeVeque. Updating formulae and a
+  pairwise algorithm for computing sample variances. 1979.)
   """
   first_count, first_mean, first_deviations = tf.unstack(first)
   second_count, second_mean, second_deviations = tf.unstack(second)
@@ -107,7 +110,7 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
 
 
 def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
-  """Count, mean, variance (unbiased, 0 for one value), float [3, channels]."""
+  """Count, mean, unbiased variance (0 for one value): float [3, channels]."""
   count, mean, deviations = tf.unstack(moments)
   return tf.stack([count, mean, deviations / tf.maximum(count - 1.0, 1.0)])
 
@@ -115,7 +118,7 @@ def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
 def replace_statistics(
   weights: functional.ModelWeights, statistics: Iterable[tf.Tensor]
 ) -> functional.ModelWeights:
-  """The weights with new statistics; a count of 0 keeps the old statistics."""
+  """The weights with new statistics; layers without values keep old ones."""
   counts, new = [], []
   for layer in statistics:
     count, mean, variance = tf.unstack(layer)

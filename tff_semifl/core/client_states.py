@@ -3,8 +3,8 @@
 
 """Stores of clients' memories: the interface, and a store in files.
 
-A state can be as large as a model, and few clients train in a round. Files are
-read when needed and written when changed.
+A memory can be as large as a model, and few clients train in a round.
+Therefore a file is read or written only when its client trains.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,8 +22,8 @@ class Memories(Protocol):
   The store decides which memory a client gets: its own memory
   (`ClientMemories`), the memory of its slot in the round
   (`group_averaging.SlotMemories`), or other clients' models
-  (`helpers.Helpers`). Memories in main memory (`held`) are part of checkpoints.
-  Files are kept, by client and round, while a checkpoint may need them.
+  (`helpers.Helpers`). Checkpoints contain memories in main memory (`held`).
+  Files are deleted when no checkpoint can need them any more.
   """
 
   def initialize(self) -> Any:
@@ -37,15 +37,15 @@ class Memories(Protocol):
   ) -> Any:
     """Stores the memories of a cohort after a round; returns the new `held`.
 
-    `returned` is None for a client that dropped out during the round.
+    `returned` has None for a client that dropped out during the round.
     """
 
 
 class ClientStates:
-  """The states of all clients: `<folder>/<client>/<round>.npz`.
+  """Stores a state for each client in files `<folder>/<client>/<round>.npz`.
 
-  `initialize` returns the state of a client that has not trained yet. A run may
-  resume from the latest `num_kept` rounds.
+  `initialize` returns the state of a client that has not trained yet. Files are
+  kept for a run that resumes from any of the latest `num_kept` rounds.
   """
 
   def __init__(

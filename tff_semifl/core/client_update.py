@@ -3,7 +3,8 @@
 
 """Local training of a client with a client method.
 
-The method labels images once (SemiFL, section 3.3), or each batch (FixMatch).
+The method labels all images before training (SemiFL, section 3.3), or each
+batch during training (FixMatch).
 """
 
 import collections
@@ -37,10 +38,10 @@ class Training:
   """The settings of local training that do not depend on the method.
 
   Attributes:
-    weak_augmentation: For labeling and training.
-    strong_augmentation: For training.
-    num_epochs: Epochs in each round (E in SemiFL's paper); below 1 a fraction
-      of the batches of one epoch; 0 without local training.
+    weak_augmentation: The augmentation for labeling and training.
+    strong_augmentation: The augmentation for training.
+    num_epochs: Epochs in each round (E in SemiFL's paper). A number below 1 is
+      a fraction of the batches of one epoch. With 0, clients do not train.
     jit_compile: Whether XLA compiles the steps of a round.
   """
 
@@ -56,7 +57,7 @@ class Training:
 def build_local_training(
   method: method_lib.Method, training: Training
 ) -> client_work.LocalTrainingFn:
-  """Builds the local training that `client_work.build_client_work` takes."""
+  """Builds the `train_fn` of `client_work.build_client_work`."""
   if training.jit_compile:
     compiled_steps.check_can_be_compiled(
       training.strong_augmentation, sources.zeros(training.model.image_shape)
@@ -97,7 +98,6 @@ def _train(
   images: labeling.Images,
   optimizer_state: Any,
 ) -> client_work.LocalTraining:
-  """Labels the images, trains on them, and reports."""
   method = labeler.method
   all_images = rows_lib.Rows(images)
   number = all_images.number
@@ -184,10 +184,10 @@ def _check_sums(hook: method_lib.Hook, report: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Steps:
-  """The steps of a client in a round, on `labeling.Images`.
+  """The training steps of a client in a round; `rows` has `labeling.Images`.
 
-  The loop's `state` is a pair: the method's state, and the labels made in the
-  steps, or () if images are labeled once a round.
+  The state of the training loop is a pair: the method's state, and the
+  pseudo-labels of the steps, which are () if images are labeled once a round.
   """
 
   training: Training
@@ -230,7 +230,6 @@ class Steps:
     return self.labeler.received._replace(trainable=trainable)
 
   def _epoch_data(self, epoch: tf.Tensor) -> rows_lib.Rows:
-    """The augmented images of an epoch."""
     training, rows = self.training, self.rows
     seed = self.labeler.node.seed
     is_labeled = self.labeler.method.relabel == 'round'
@@ -260,7 +259,6 @@ class Steps:
   def _select(
     self, batch: rows_lib.Rows, now: training_loop.TrainingResult
   ) -> tuple[rows_lib.Rows, Any]:
-    """Labels a batch, and selects the images to train on."""
     state, given = now.state
     weights = self._weights(now.trainable)
     _, images, new = self.labeler.label(

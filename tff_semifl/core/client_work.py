@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Client work: the local training of each client, and what it returns."""
+"""Client work: local training, and the results that a client returns."""
 
 import collections
 from collections.abc import Callable, Mapping
@@ -34,14 +34,14 @@ class LocalTraining(NamedTuple):
   """The outcome of a client's local training.
 
   Attributes:
-    training: The outcome of the training loop; `trainable` is () for no update.
+    training: The result of the training loop; `trainable` is () for no update.
     weight: The weight of the update in the mean, float32; 0 for no update.
-    num_labeled: The number of pseudo-labels made; 0 for a client with labels.
-    num_confident: The number of pseudo-labels used for training.
-    measurements: More measurements by name, to be summed over clients.
-    report: Values for the guides, by name, to be summed over clients; or ().
-    memory: The client's new memory of the method; () without one.
-    given_labels: The pseudo-labels, or None for a client with labels.
+    num_labeled: The number of pseudo-labels; 0 if all labels are true labels.
+    num_confident: The number of pseudo-labels that were used for training.
+    measurements: Additional measurements by name, to be summed over clients.
+    report: Values for the guides by name, to be summed over clients, or ().
+    memory: The method's new memory at this client; () without a memory.
+    given_labels: The pseudo-labels; None if all labels are true labels.
   """
 
   training: training_loop.TrainingResult
@@ -54,10 +54,10 @@ class LocalTraining(NamedTuple):
   given_labels: GivenLabels | None = None
 
   def without_true_labels(self) -> 'LocalTraining':
-    """Counts only `given_labels`, which leave out true labels.
+    """Counts pseudo-labels only, and weights the client by training examples.
 
-    Clients weigh as many images as they train on, as in FedAvg (McMahan et al.,
-    2017), so that few confident images do not outweigh many true labels.
+    As in FedAvg (McMahan et al., 2017), more examples give more weight. Few
+    confident images then do not outweigh many true labels.
     """
     given = self.given_labels.keep_if(tf.constant(True))
     return self._replace(
@@ -68,7 +68,7 @@ class LocalTraining(NamedTuple):
 
 
 def has_images(num_images: tf.Tensor) -> tf.Tensor:
-  """The weight 1 for a client with images, else 0, a float32 scalar."""
+  """The weight of a client: 1 with images, 0 without, a float32 scalar."""
   return tf.cast(num_images > 0, tf.float32)
 
 
@@ -79,8 +79,8 @@ def labeled_in_steps(
 ) -> LocalTraining:
   """The `LocalTraining` of a client that labels during training.
 
-  The weight is 1, even if no label was confident, as in the code of SemiFL's
-  authors; 0 without images.
+  A client with images has weight 1, even if no pseudo-label was confident, as
+  in the code of SemiFL's authors. A client without images has weight 0.
   """
   return LocalTraining(
     training,
@@ -97,24 +97,27 @@ LocalTrainingFn = Callable[..., LocalTraining]
 
 
 class Memory(NamedTuple):
-  """What a client keeps from round to round; () for what it does not keep."""
+  """A client's memory between rounds; fields that are not kept are ()."""
 
   optimizer_state: Any
   of_method: Any = ()
 
 
 class Kept(NamedTuple):
-  """What clients keep; `initialize` is model -> the method's first memory."""
+  """Which fields of `Memory` clients keep.
+
+  `initialize` is model -> the method's initial memory; None without a memory.
+  """
 
   optimizer_state: bool = False
   initialize: Callable[[functional.ImageClassifier], Any] | None = None
 
 
 class ClientResult(NamedTuple):
-  """TFF's `ClientResult` with more fields, which are () if absent.
+  """TFF's `ClientResult` with additional fields; fields without a value are ().
 
-  `update` is received weights minus trained weights, `memory` the client's new
-  memory, `report` the values for the guides.
+  `update` is the received weights minus the trained weights, `memory` the
+  client's new memory, `report` the values for the guides.
   """
 
   update: Any
@@ -125,10 +128,10 @@ class ClientResult(NamedTuple):
 
 
 class ClientSums(NamedTuple):
-  """A client's measurements by name, and terms of the diversity of updates.
+  """Values of one client, to be summed over clients for the round's metrics.
 
-  `update` is the update of the last layer's kernel, or a scalar 0 if diversity
-  is not measured; `squared_length` is the squared length of `update`.
+  `update` is the update of the last layer's kernel, or a scalar 0 if the
+  diversity of updates is not measured. `squared_length` is |update|^2.
   """
 
   measurements: Mapping[str, Ratio | tf.Tensor]
@@ -165,21 +168,21 @@ def build_client_work(
   """Builds client work in which each client runs `train_fn`.
 
   The update is the received weights minus the trained weights. `train_fn`
-  returns its weight, 0 for a client without an update. A client is rejected if
-  its update is too long, or if the norm of its update or of its weight, loss,
-  report, measurements and memory of the method is not finite in float32. Then
-  the update is zero with weight 0, all sums leave out the client's report and
-  measurements, and its memory stays.
+  returns the weight of the update, 0 for no update. A client is rejected if the
+  weight is negative or the update too long. Update, weight, loss, report,
+  measurements and the method's memory must have finite norms in float32. A
+  rejected client has a zero update of weight 0 and keeps its memory. Sums leave
+  out its report and measurements.
 
   Args:
     data_type: By default `pipelines.client_type`.
     optimizer: The optimizer of `train_fn`; rounds set its learning rate.
-    kept: What clients keep as their memory, a `Memory` or one of its parts; by
-      default nothing. SemiFL's authors keep the optimizer state in their code.
-    max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
-      of the received weights, or of 1 if that is larger; infinity for no limit.
-    measure_weight_diversity: Whether to measure how much updates differ, by
-      sums that the aggregator does not protect.
+    kept: The fields of `Memory` that clients keep; by default none. The code of
+      SemiFL's authors keeps the optimizer state.
+    max_update_norm_ratio: The largest norm of an update, divided by max(1, norm
+      of the received weights); infinity for no limit.
+    measure_weight_diversity: Whether to measure how much updates differ. The
+      aggregator does not protect the sums for this metric.
     return_given_labels: Whether results have `GivenLabels`.
   """
   kernel_index, kept = None, kept or Kept()
@@ -246,12 +249,12 @@ def report(
   kernel_index: int | None = None,
   return_given_labels: bool = False,
 ) -> tuple[ClientResult, ClientSums]:
-  """A client's result, with a `Memory`, and its sums.
+  """A client's `ClientResult`, with a `Memory`, and its `ClientSums`.
 
-  Arguments are as in `build_client_work`; with a `kernel_index` of None the
+  `memory` is the memory before the round. Without a `kernel_index`, the
   diversity of updates is not measured. A rejected client has a zero update of
-  weight 0, the memory before the round, no given labels, and zeros in all sums
-  but `num_rejected`.
+  weight 0, the old memory, no given labels, and only zeros as sums, except for
+  `num_rejected`. See `build_client_work`.
   """
   training = local.training
   update = training.trainable and tf.nest.map_structure(
@@ -308,15 +311,16 @@ def report(
 
 
 def summarize(sums: ClientSums) -> Mapping[str, tf.Tensor]:
-  """The metrics of a round, float32 scalars by name: NaN for 0 / 0.
+  """The metrics of a round, float32 scalars by name; 0 / 0 is NaN.
 
-  One metric is the diversity of the updates d_i of the last layer's kernel, for
-  the n clients with an update (equation 7 of Zhang et al.):
+  Two metrics show how much updates differ (equation 7 of Zhang et al., 2020).
+  d_i is client i's update of the last layer's kernel, n the number of clients
+  with an update:
 
       weight_diversity          = sum |d_i|^2 / |sum d_i|^2
       relative_weight_diversity = n * weight_diversity
 
-  Equal updates have the least values, 1 / n and 1. Orthogonal updates have 1
+  Equal updates give the least values, 1 / n and 1. Orthogonal updates give 1
   and n.
   """
   metrics = collections.OrderedDict(
@@ -334,7 +338,7 @@ def summarize(sums: ClientSums) -> Mapping[str, tf.Tensor]:
 def find_classifier_kernel(
   classifier: functional.ImageClassifier,
 ) -> int | None:
-  """The index of the last dense layer's kernel among the trainable weights."""
+  """The index of the last layer's kernel in the trainable weights, or None."""
   trainable = classifier.initial_weights.trainable
   for index in reversed(range(len(trainable))):
     shape = trainable[index].shape

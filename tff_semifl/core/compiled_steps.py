@@ -3,10 +3,10 @@
 
 """Local training as one XLA program: padding, labels and augmentation.
 
-On a GPU one XLA program for all steps of a round saves the launch of many small
-operations; on a CPU it is slower. Results are the same as without XLA. XLA
-compiles once for each number of rows. Therefore rows are padded to a power of
-two, and examples that are not selected become padding.
+On a GPU, one program for all steps of a round saves the launches of many small
+operations; on a CPU, XLA is slower. Results with and without XLA differ only by
+the order of sums. XLA compiles a program for each number of rows. Therefore
+rows are padded to a power of two, and unselected examples become padding.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -50,11 +50,11 @@ def portably() -> Iterator[None]:
 
 
 def pad(examples: Any) -> tuple[Any, tf.Tensor]:
-  """Pads `examples`, tensors and None, to the next power of two of rows.
+  """Pads the tensors of `examples` to the next power of two of rows.
 
   Returns:
-    The structure, padded with copies of the last example (without examples, one
-    row of zeros), and the number of examples, an int32 scalar.
+    The padded structure, and the number of examples, an int32 scalar. Padding
+    copies the last example; without examples, padding is one row of zeros.
   """
   number = random_draws.count_rows(examples)
   # Setting all lower bits of the last index gives a power of two minus 1.
@@ -84,9 +84,8 @@ def check_can_be_compiled(
 def applying_to_all() -> Iterator[None]:
   """A context in which augmentations are traced for XLA.
 
-  Each image goes through all operations, and the drawn result is selected.
-  Results are the same, at many times the arithmetic, but no shape depends on
-  random draws.
+  All operations are applied to each image, and the drawn operation's result is
+  selected. Thus no shape depends on random draws. Results stay the same.
   """
   token = rand_augment.APPLY.set(_apply_to_all)
   try:
@@ -101,7 +100,6 @@ def _apply_to_all(
   operations: Sequence[rand_augment.Operation],
   seeds: Sequence[tf.Tensor],
 ) -> tf.Tensor:
-  """Applies all operations to all images; see `rand_augment.APPLY`."""
   refused = [each.name for each in operations if not each.can_be_compiled]
   if refused:
     raise NotCompiledError(
@@ -129,7 +127,8 @@ def _apply_to_all(
 class LabelBuffer(NamedTuple):
   """`GivenLabels` of a fixed size, for loops that XLA compiles.
 
-  The first `number`, an int32 scalar, of `labels` are given, the rest padding.
+  The first elements of `labels` are pseudo-labels, the rest is padding.
+  `number`, an int32 scalar, is the number of pseudo-labels.
   """
 
   labels: GivenLabels
@@ -137,7 +136,7 @@ class LabelBuffer(NamedTuple):
 
   @classmethod
   def create(cls, size: tf.Tensor) -> 'LabelBuffer':
-    """A buffer without labels."""
+    """An empty buffer for `size` labels, an int32 scalar."""
     image = tf.fill([size], _PADDING)
     return cls(
       GivenLabels(image, tf.zeros([size], tf.int32), tf.zeros([size])),

@@ -3,9 +3,9 @@
 
 """The steps of a round, and a process that repeats a round.
 
-`Parts` has a method for each step; functions of `rounds` call these methods
-inside a federated computation. The state and the server's results are at
-SERVER; what clients receive and return is at CLIENTS.
+`Parts` has a method for each step. Functions such as `rounds.parallel_round`
+call these methods inside a federated computation. The state and the server's
+results are at SERVER; data that clients receive and return are at CLIENTS.
 """
 
 import collections
@@ -30,9 +30,9 @@ from tff_semifl.models import functional
 class RoundState(NamedTuple):
   """The state of a process at SERVER; fields without a value are ().
 
-  `finalizer` has the global momentum, `server_work` the momentum of the
-  server's optimizer, `guidance` the states of the guides by name. `round_num`,
-  int32, is the number of the next round.
+  `finalizer` is the state of the global optimizer, `server_work` the state of
+  the server's optimizer. `guidance` has the states of the guides by name.
+  `round_num`, int32, is the number of the next round.
   """
 
   global_model_weights: Any
@@ -45,7 +45,7 @@ class RoundState(NamedTuple):
 
 
 class Trained(NamedTuple):
-  """Clients' `ClientResult`s, and sums; `reports` is None without guides."""
+  """The cohort's `ClientResult`s, metrics, and sums of reports if any."""
 
   result: tff.Value
   measurements: tff.Value
@@ -56,12 +56,11 @@ class Mean(NamedTuple):
   """The aggregate of the clients' updates.
 
   Attributes:
-    state: The aggregator's state, unchanged if the update is not used.
-    is_used: bool, whether any client contributes; false in round 0, because
-      pseudo-labels of an untrained model are useless.
-    num_contributing: float32, the number of clients with an update. With an
-      unweighted aggregator, to which clients without an update send zeros,
-      the size of the cohort.
+    state: The aggregator's new state; the old state if `update` is not used.
+    is_used: bool, whether `update` is used; false if no client contributes, and
+      in round 0, because pseudo-labels of an untrained model are useless.
+    num_contributing: float32, the number of clients with an update; if the
+      aggregator is unweighted, the size of the cohort.
   """
 
   update: tff.Value
@@ -72,7 +71,7 @@ class Mean(NamedTuple):
 
 
 class Tuned(NamedTuple):
-  """The results of `ServerWork.train`."""
+  """The results of the server's training: state, weights and measurements."""
 
   state: tff.Value
   weights: tff.Value
@@ -84,10 +83,10 @@ class Parts:
   """The components of a round, with a method for each step.
 
   Attributes:
-    learning_rate_fn: Round -> learning rate of server and clients.
+    learning_rate_fn: Round number -> the learning rate of server and clients.
     aggregator: Aggregates the updates; if weighted, by weights of at least 0.
-    computes_statistics: Whether rounds end with statistics of the server's
-      images, in models with static batch normalization.
+    computes_statistics: Whether each round ends by computing the statistics of
+      static batch normalization from the server's images.
     guides: Objects with a state at the server and messages to clients, by name.
     num_clients: The number of all clients, if known.
   """
@@ -116,7 +115,7 @@ class Parts:
   def send(
     self, state: tff.Value, context: tff.Value, server_data: tff.Value
   ) -> tff.Value:
-    """Sends clients the model, and the context with guidance."""
+    """Broadcasts the model and the context, which has the guides' messages."""
 
     def tell(kept, weights, data, context):
       server = self._server(context, weights, data)
@@ -177,7 +176,7 @@ class Parts:
     weights: tff.Value,
     server_data: tff.Value,
   ) -> tff.Value:
-    """The weights that guides compute from averaged weights and reports."""
+    """The weights after the `update` hooks of all guides."""
     if not any(method.overrides(g, 'update') for g in self.guides.values()):
       return weights
 
@@ -203,7 +202,7 @@ class Parts:
   def with_statistics(
     self, weights: tff.Value, server_data: tff.Value
   ) -> tff.Value:
-    """Recomputes batch normalization statistics, if the model has any."""
+    """Recomputes batch normalization statistics, if `computes_statistics`."""
     if not self.computes_statistics or self.classifier.batch_moments is None:
       return weights
     compute = functools.partial(
@@ -219,9 +218,10 @@ class Parts:
     metrics: Mapping[str, tff.Value],
     **changes: tff.Value,
   ) -> federated_process.RoundOutput:
-    """The result of a round; the clients' reports update the guidance.
+    """The output of a round, after guides have updated their states.
 
     `metrics` has `server` and `aggregator`, and `client` if `trained` is None.
+    `changes` are the new values of fields of the state.
     """
 
     def update(kept, context, weights, reports):
@@ -301,7 +301,7 @@ def build(
   run_round: Callable[..., federated_process.RoundOutput],
   **options: Any,
 ) -> federated_process.FederatedProcess:
-  """Builds a process whose rounds are `run_round`; `options` are arguments."""
+  """Builds a process; each round calls `run_round` with `p` and `options`."""
   work, shape = p.client_work, p.classifier.image_shape
   return federated_process.build_federated_process(
     tff.federated_computation(p.initialize),
@@ -315,7 +315,7 @@ def build(
 
 
 def run(function: Callable[..., Any], *values: Any) -> tff.Value:
-  """Maps plain TensorFlow over values that are all at SERVER or at CLIENTS."""
+  """Applies TensorFlow code to values, all at SERVER or all at CLIENTS."""
   return tff.federated_map(
     tff.tensorflow.computation(function),
     values if len(values) > 1 else values[0],

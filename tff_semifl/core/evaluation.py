@@ -28,9 +28,9 @@ def build_evaluation(
 
         (<W@SERVER, L*@SERVER> -> <accuracy=float32, loss=float32>@SERVER)
 
-    Both are means over all images, and 0 if there are none. With `keeps_logits`
-    a third result is `logits`, float32 [images, classes], in the order of the
-    images.
+    Accuracy and loss are means over all images, and 0 without images. With
+    `keeps_logits`, a third result is `logits`, float32 [images, classes], in
+    the order of the images.
   """
   data_type = pipelines.labeled_type(classifier.image_shape)
 

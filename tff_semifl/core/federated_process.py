@@ -14,7 +14,7 @@ from tff_semifl.randomness import random_seeds
 
 
 class RoundContext(NamedTuple):
-  """The values that are broadcast together with the model weights.
+  """The values that clients receive together with the model weights.
 
   `guidance` maps the name of each guide (`method.Guiding`) to its message for
   clients. `guidance` is () at the server and in methods without guides.
@@ -28,10 +28,10 @@ class RoundContext(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-  """A participant of a round that draws its own random numbers.
+  """A client or server in a round, with its own random numbers.
 
-  `key` is a client's number, an int32 scalar; -1, -2 and so on for replicas of
-  the server; None for a single server.
+  `key`, an int32 scalar, is the client's number. Replicas of the server have
+  the keys -1, -2 and so on; a single server has the key None.
   """
 
   context: RoundContext
@@ -51,7 +51,7 @@ class Node:
 
 
 class RoundOutput(NamedTuple):
-  """The state and the measurements after a round, at SERVER.
+  """The output of a round; `state` and `metrics` are at SERVER.
 
   Attributes:
     memories: The memory of each client of the cohort after the round, at
@@ -68,7 +68,7 @@ class RoundOutput(NamedTuple):
 
 
 class FederatedProcess(tff.templates.IterativeProcess):
-  """An iterative process of clients and a server that also has data.
+  """An iterative process in which both clients and the server have data.
 
   Types are S for the state, L for chunks of the server's data, U for chunks of
   a client's data, M for metrics and G for `GivenLabels`:
@@ -82,12 +82,12 @@ class FederatedProcess(tff.templates.IterativeProcess):
   optimizer's momentum. Then `next` has `memories={C}@CLIENTS` as its last
   argument and `memories={R}@CLIENTS` in its result, with C for the memory
   before and R for the memory after a round. The program that runs the process
-  stores memories between rounds, and gives clients their own.
+  stores memories between rounds, as in `client_states.Memories`.
 
   Attributes:
     initialize_memory: ( -> C), or None if clients have no memory.
     preparations: Computations (<S@SERVER, L*@SERVER, {U*}@CLIENTS> -> S@SERVER)
-      to run in order before the first round with clients; all clients report.
+      to run in order, with all clients, before the first round with clients.
   """
 
   def __init__(
@@ -114,8 +114,9 @@ def build_federated_process(
   """Builds a process from a function that runs one round.
 
   `run_round` and `prepare` are called inside a federated computation, with
-  state, server data and client data; `run_round` also with memories if clients
-  have any. Memories and given labels in the result may be empty structures.
+  state, server data and client data. If clients have memories, `run_round` gets
+  the memories as its last argument. `run_round` may return empty structures as
+  `memories` and `given_labels`.
   """
 
   def run(arguments: tff.Value) -> RoundOutput:

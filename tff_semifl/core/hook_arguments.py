@@ -23,13 +23,13 @@ from tff_semifl.randomness import random_seeds
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Server:
-  """The server in a round.
+  """The server's model, weights and data, an argument of server hooks.
 
   Attributes:
     seed: int32 scalar, the run's seed.
     weights: The global model: in `tell` before the round, in `update` after
       the clients' updates were averaged, in `guidance` after the round.
-    num_clients: The number of all clients; None if `Ingredients` has none.
+    num_clients: The number of all clients; None if unknown.
     data: In `tell` and `update` the labeled images, chunks with `image`, uint8
       [images, height, width, channels], and `label`, int32 [images]; else None.
   """
@@ -44,24 +44,24 @@ class Server:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientContext:
-  """A client's images and weights while it labels, weighs and reports.
+  """A client's images, weights and messages, an argument of client hooks.
 
   Attributes:
     images: uint8 [images, height, width, channels], all images of the client;
-      the weakly augmented batch if images are labeled batch by batch.
+      in `label` with `relabel='batch'`, the weakly augmented batch.
     guidance: The server's message to clients; None without a message.
     part_guidance: The messages to parts of the method, by name.
     received: The received weights.
-    weights: The weights for labeling: the received weights, or the current
-      weights if images are labeled during training.
+    weights: The received weights; in `label` with `relabel='batch'`, the
+      current weights.
     logits_fn: Weights -> the result of `logits`.
     features_fn: Weights -> the result of `features`.
     true_labels: int32 [images], -1 for an image without a label; None in
       systems whose clients have no labels.
-    labels: In `weigh` and `report`, the labels of all images if images are
-      labeled once a round; else None.
-    num_trained_on: int32 scalar, the number of selected images, where there are
-      `labels`; else None.
+    labels: After `label`, the labels of all images if images are labeled once a
+      round; else None.
+    num_trained_on: int32 scalar, the number of images selected for training;
+      None if `labels` is None.
     memory: What the client kept in its last round; () without a memory.
     new_memory: In `report` the result of `after_round`; else ().
     learning_rate: float32 scalar, the learning rate of the round.
@@ -83,18 +83,18 @@ class ClientContext:
   learning_rate: tf.Tensor | Any = None
 
   def by(self, weights: functional.ModelWeights) -> 'ClientContext':
-    """Replaces the weights for labeling, for example by a teacher's weights."""
+    """A copy with other weights for labeling, such as a teacher's weights."""
     return dataclasses.replace(self, weights=weights)
 
   def of_part(self, name: str) -> 'ClientContext':
-    """Replaces `guidance` by the message to a part of the method."""
+    """A copy whose `guidance` is the message to a part of the method."""
     return dataclasses.replace(self, guidance=self.part_guidance.get(name))
 
   def logits(self) -> tf.Tensor:
     """The logits of weakly augmented images, float32 [images, classes].
 
-    The model is in inference mode. If images are labeled batch by batch, it is
-    in training mode without dropout.
+    The model is in inference mode; in `label` with `relabel='batch'`, in
+    training mode without dropout.
     """
     return self.logits_fn(self.weights)
 
@@ -107,9 +107,10 @@ class ClientContext:
 
 
 class Mix(NamedTuple):
-  """Images for mixup: as many as in the batch, drawn from all client images.
+  """Images for mixup: a random image of the client for each image of a batch.
 
-  `weak` are the images, weakly augmented, selected for training or not.
+  Images that are not selected for training may be drawn, too. `weak` are the
+  same images with weak augmentation.
   """
 
   images: tf.Tensor
@@ -164,7 +165,7 @@ class Step:
   def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
     """A stateless seed of this step, int32 [2].
 
-    `keys` distinguish several uses of a seed in one step.
+    `keys` distinguish several draws for one purpose in the step.
     """
     return self.node.seed(purpose, *self.keys, *keys)
 
@@ -199,7 +200,7 @@ class Step:
     return self._pass(features.train, images, weights, dropout_key)
 
   def mean(self, values: tf.Tensor) -> tf.Tensor:
-    """The weighted mean of values, float32 [batch], over the batch."""
+    """The batch mean of `values`, float32 [batch], times `image_weights`."""
     weights = self.rows.weigh(self.image_weights)
     return tf.reduce_mean(values if weights is None else values * weights)
 
@@ -247,7 +248,6 @@ class Step:
     weights: functional.ModelWeights | None,
     dropout_key: int,
   ) -> tf.Tensor:
-    """The outputs of the model for images, cached."""
     images = tf.convert_to_tensor(images)
     key = (function, images.ref(), dropout_key)
     if weights is None and key in self.passes:

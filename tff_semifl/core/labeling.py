@@ -30,8 +30,8 @@ class Images(NamedTuple):
   Attributes:
     image: uint8 [images, height, width, channels].
     index: int32 [images], the position among the client's images.
-    true_label: int32 [images] in systems whose clients have labels, or some of
-      them; -1 for an image without a label.
+    true_label: int32 [images], -1 for an image without a label; None in systems
+      whose clients have no labels.
     label: The `PseudoLabels` of the method.
     weight: float32 [images], the weights of images in the loss; None for equal
       weights.
@@ -105,8 +105,8 @@ class Labeler:
   ) -> hook_arguments.ClientContext:
     """The `ClientContext` for labeling a batch of `AugmentedImages`.
 
-    Labels are for the weakly augmented images. The model normalizes as in
-    training, but has no dropout.
+    The model labels the weakly augmented images, in training mode without
+    dropout.
     """
     model, augmented = self.model, batch.examples
 
@@ -131,8 +131,8 @@ class Labeler:
   ) -> tuple[pseudo_labels.PseudoLabels, Images, pseudo_labels.GivenLabels]:
     """Labels the images of `context`.
 
-    `rows` has the same images, as `Images`. Returns the labels; the images with
-    label, weight and selection; and `GivenLabels`, to measure pseudo-labels.
+    `rows` are the same images, as `Images`. Returns the labels; the `Images`
+    with label, weight and selection; and `GivenLabels` for measurements.
     """
     hook = self.method.label
     result = hook(context, state)
@@ -188,7 +188,6 @@ def _infer(
   width: int,
   weights: functional.ModelWeights,
 ) -> tf.Tensor:
-  """The outputs of a model for all images, float32 [images, width]."""
   return views.map_batches(
     lambda batch: function(weights, tf.cast(batch, tf.float32)),
     width=width,

@@ -15,7 +15,7 @@ def bind_server_data(
 ) -> tff.learning.templates.LearningProcess:
   """Converts a process of `composition.build` to a `LearningProcess`.
 
-  `server_data`, an unplaced computation `( -> L*)`, becomes part of the result.
+  `server_data`, an unplaced computation `( -> L*)`, gives the server's data.
   Clients' metrics are under `client_work/train`, as `tff.learning.programs`
   expect. Raises a TypeError if clients keep state between rounds.
   """

@@ -1,10 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Losses: cross-entropy and Kullback-Leibler divergence.
-
-All are means over the examples of a batch.
-"""
+"""Losses: cross-entropy and Kullback-Leibler divergence."""
 
 import tensorflow as tf
 
@@ -41,7 +38,7 @@ def divergence_of_each(
 ) -> tf.Tensor:
   """KL(target || prediction) of each example, float [..., batch].
 
-  Both logits are float [..., batch, classes]; `target_logits` get no gradient.
+  Logits are float [..., batch, classes]. `target_logits` get no gradient.
   """
   target_logits = tf.stop_gradient(target_logits)
   return tf.reduce_sum(

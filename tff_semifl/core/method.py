@@ -3,12 +3,12 @@
 
 """The hooks of a client method: how clients label images and train.
 
-In a round
+The hooks in the order of a round:
 
-    the server  calls `tell` and sends the result with the weights;
-    a client    calls `init_state` and `label`, in each step `loss` and
-                `after_step`, and then `after_round`, `weigh` and `report`;
-    the server  calls `update` and `guidance` with the sum of all reports.
+    server   `tell`, whose result is sent with the weights
+    clients  `init_state`, `label`; `loss` and `after_step` in each step;
+             `after_round`, `report`, `weigh`
+    server   `update`, `guidance`, with the sums of the clients' reports
 
 Hooks are plain TensorFlow, traced once.
 """
@@ -37,7 +37,7 @@ _LIBRARY = f'{__name__.partition(".")[0]}.'
 
 
 class Guiding:
-  """Base of objects with a state at the server and a message to clients.
+  """Base of guides: objects with a server state and a message to clients.
 
   By default there is no state and no message.
   """
@@ -58,10 +58,10 @@ class Guiding:
   def update(
     self, kept: Any, sums: Any, server: hook_arguments.Server
   ) -> functional.ModelWeights:
-    """The global model after averaging, by default the average.
+    """The global model after averaging; by default the average.
 
-    `kept` and `sums` are as in `guidance`. `server` has the labeled images and,
-    as weights, the average. Afterwards the server may train the result.
+    `kept` and `sums` are as in `guidance`. `server` has the labeled images, and
+    the average as weights. Afterwards the server may train the result.
     """
     del kept, sums
     return server.weights
@@ -69,11 +69,11 @@ class Guiding:
   def guidance(
     self, kept: Any, sums: Any, server: hook_arguments.Server
   ) -> Any:
-    """The server's state after a round, a structure like `kept`.
+    """The server's state after a round; by default unchanged.
 
-    `sums` is the sum of `report` over the clients that are not rejected;
-    `server` has the weights after the round. By default the state stays the
-    same.
+    `kept` is the state before the round, a structure like the result. `sums` is
+    the sum of `report` over the clients that are not rejected. `server` has the
+    weights after the round.
     """
     del sums, server
     return kept
@@ -83,9 +83,9 @@ Guides = Mapping[str, Guiding]
 
 
 def find_guides(everything: Guides) -> Guides:
-  """The guides with a message to clients, or that compute weights, by name.
+  """Selects the objects that send messages or update weights, by name.
 
-  Raises a TypeError if a class overrides a guidance hook that is never called.
+  Raises a TypeError if another object overrides `guidance` or `report`.
   """
   guides = {}
   for name, each in everything.items():
@@ -105,7 +105,7 @@ def find_guides(everything: Guides) -> Guides:
 
 
 def overrides(guide: Guiding, hook: str) -> bool:
-  """Whether a guide has a hook of its own, in place of the default."""
+  """Whether the class of a guide overrides the default of a hook."""
   default = Method if isinstance(guide, Method) else Guiding
   return getattr(type(guide), hook) is not getattr(default, hook)
 
@@ -149,7 +149,7 @@ def update_weights(
   reports: Mapping[str, Any],
   server: hook_arguments.Server,
 ) -> functional.ModelWeights:
-  """The global model after all guides' `update`; arguments as in `update`."""
+  """The weights of `server` after the `update` hooks of all guides."""
   sums = _sums_by_name(reports, server)
   for name, each in guides.items():
     new = each.update(kept[name], sums.get(name, ()), server)
@@ -161,7 +161,6 @@ def update_weights(
 def _sums_by_name(
   reports: Mapping[str, Any], server: hook_arguments.Server
 ) -> dict[str, Any]:
-  """The sums of reports, 0 in round 0; no entry for guides without a report."""
   return aggregators.zero_unless(server.round_num > 0, dict(reports))
 
 
@@ -169,9 +168,9 @@ class Method(Guiding, settings.Settings):
   """Base of client methods, dataclasses whose fields are settings.
 
   Attributes:
-    relabel: When images are labeled: 'round' is once a round by the received
-      model, 'batch' is each batch by the model in training. With 'batch',
-      `ClientContext.images` are the weakly augmented batch.
+    relabel: When `label` is called: with 'round', once a round, for all images
+      and the received model; with 'batch', in each step, for the batch and the
+      model in training.
     clients_have_labels: Whether clients know the true labels of their images.
     labels_are_true: Whether `label` returns true labels, so that pseudo-label
       quality is not measured.
@@ -196,19 +195,19 @@ class Method(Guiding, settings.Settings):
   ) -> tuple[Any, tf.Tensor]:
     """Labels images, and selects the images to train on.
 
-    By default the pseudo-labels of all images.
+    By default, the predictions of the model, with all images selected.
 
     Returns:
-      Labels: `PseudoLabels`, int32 [images], or probabilities, float32 [images,
-      classes]. Selection: bool [images], or float32 [images], the weights of
-      images in the loss, at least 0; images of weight 0 are left out.
+      A pair. The labels are `PseudoLabels`, int32 [images], or probabilities,
+      float32 [images, classes]. The selection is bool [images], or the weights
+      in the loss, float32 [images], at least 0; weight 0 excludes an image.
     """
     del state
     labels = pseudo_labels.from_logits(client.logits())
     return labels, tf.ones_like(labels.labels, tf.bool)
 
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
-    """The loss of a batch, a float32 scalar; `FromSums` has none."""
+    """The loss of a batch, a float32 scalar; not used by `FromSums`."""
     raise TypeError(f'{type(self).__qualname__}: loss is missing')
 
   def after_step(self, state: Any, weights: functional.ModelWeights) -> Any:
@@ -236,16 +235,16 @@ class Method(Guiding, settings.Settings):
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
     """The weight of the client's update in the mean, a float32 scalar >= 0.
 
-    By default 1 for a client that trains on any image, else 0. Not used if
-    images are labeled during training: clients with images then have weight 1.
+    By default 1 for a client that trains on any image, else 0. Not called with
+    `relabel = 'batch'` or `labels_are_true`: clients with images have weight 1.
     """
     return tf.cast(client.num_trained_on > 0, tf.float32)
 
   def report(self, client: hook_arguments.ClientContext, state: Any) -> Any:
-    """The sums over the client's images for `guidance`, any structure.
+    """Values that are summed over clients for `update` and `guidance`.
 
-    `client` has labels if images are labeled once a round; `state` comes from
-    the last step.
+    The result is any structure of numbers, of the same shapes for all clients.
+    `state` comes from the last step.
     """
     del client, state
     return ()
@@ -258,9 +257,10 @@ class Method(Guiding, settings.Settings):
   def select_data(
     self, data: Mapping[str, tf.Tensor], guidance: Any
   ) -> Mapping[str, tf.Tensor]:
-    """The images that a client trains on; by default its own.
+    """The data that a client labels and trains on; by default unchanged.
 
-    `data` has `client_id`, `image` and maybe `label`.
+    `data` has `client_id`, `image` and, in systems whose clients have labels,
+    `label`. `guidance` is the server's message.
     """
     del guidance
     return data
@@ -287,7 +287,7 @@ class Method(Guiding, settings.Settings):
 
   @property
   def guides(self) -> Guides:
-    """The method and its parts that have a message to clients, by name."""
+    """The guides among the method and its parts, by name (`find_guides`)."""
     return find_guides({OWN: self, **self.parts})
 
 
@@ -316,7 +316,7 @@ def to_tensors(hook: Hook, result: Any, wanted: str = NUMBERS) -> Any:
 
 
 def check_like(hook: Hook, before: Any, after: Any) -> Any:
-  """Checks names, dtypes and shapes, and returns `after` in that order."""
+  """Checks the type of `after`; returns it with the structure of `before`."""
   wanted = _type_of(before)
   shown = f'{wanted.compact_representation()}, as before'
   after = to_tensors(hook, after, shown)
@@ -336,7 +336,7 @@ def _type_of(structure: Any) -> tff.Type:
 
 
 def wrong_result(hook: Hook, wanted: str, found: Any) -> TypeError:
-  """The error for a result that is not `wanted`; `found` may describe it."""
+  """A TypeError that says what a hook must return, and what was found."""
   owner = type(getattr(hook, '__self__', hook))
   if isinstance(found, tf.Tensor):
     found = f'{found.dtype.name} {found.shape}'

@@ -39,8 +39,6 @@ def with_rate(optimizer: Optimizer, state: Any, rate: tf.Tensor) -> Any:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _NesterovSGD(Optimizer):
-  """See `build_nesterov_sgd`."""
-
   learning_rate: float
   momentum: float
   weight_decay: float
@@ -161,10 +159,9 @@ def restrict(
 ) -> Optimizer:
   """An optimizer that trains only the weights where `is_trained`.
 
-  Other weights do not decay either. Clipping uses the norm over the gradients
-  of all weights, as in PyTorch if the gradients of a whole model are clipped
-  but the optimizer has only some weights. `mask_gradient` is applied to
-  gradients of trained weights after clipping.
+  The other weights do not decay either. Clipping uses the norm of the gradients
+  of all weights, like PyTorch's `clip_grad_norm_` with a whole model.
+  After clipping, `mask_gradient` is applied to gradients of trained weights.
   """
   if not isinstance(optimizer, _Wrapped):
     optimizer = _Wrapped(inner=optimizer)
@@ -186,12 +183,12 @@ def build_nesterov_sgd(
   A step for gradients g, weights w, buffer a (initially 0), learning rate lr:
 
       g <- g * min(1, clip_norm / (|g| + 1e-6))    |g| over all tensors jointly
-      g <- g + weight_decay * w                    on every tensor, even biases
+      g <- g + weight_decay * w                    where `is_decayed`
       a <- momentum * a + g
       w <- w - lr * (g + momentum * a)
 
-  Defaults are from Table 4 of SemiFL; `clip_norm` is only in its authors' code.
-  `is_decayed` says which weights decay, by default all; in FixMatch, kernels.
+  Defaults are from Table 4 of SemiFL, except `clip_norm` from its authors'
+  code. By default all weights decay, even biases; in FixMatch, only kernels.
   """
   return _Wrapped(
     inner=_NesterovSGD(
@@ -211,7 +208,7 @@ def build_adamw(
   weight_decay: float = 0.0,
   clip_norm: float | None = None,
 ) -> Optimizer:
-  """Builds TFF's AdamW with clipping; without decay it is Adam."""
+  """Builds TFF's AdamW with clipping; it is Adam if `weight_decay` is 0."""
   return _Wrapped(
     inner=tff.learning.optimizers.build_adamw(
       learning_rate, beta_1=beta_1, weight_decay=weight_decay
@@ -236,10 +233,10 @@ def map_elements(
 ) -> tuple[list[tf.Tensor], ...]:
   """Applies an elementwise function to the tensors of several lists.
 
-  `fn` takes a tensor of each list, all of one shape, and their kind, and
-  returns tensors of that shape. Lists have equal lengths; tensors at the same
-  position have the same type and known shape. Tensors of different `kinds` are
-  not concatenated. Returns a list for each result of `fn`.
+  Lists have equal lengths; tensors at the same position have the same type and
+  known shape. `fn` is called with a tensor of each list, all of one shape, and
+  the kind of the tensors; `fn` returns a tuple of tensors of this shape. Only
+  tensors of one kind are concatenated. Returns a list for each result of `fn`.
   """
   rows = [
     list(map(tf.convert_to_tensor, row)) for row in zip(*tensors, strict=True)
@@ -279,14 +276,12 @@ def _group(
 
 
 def _pack(tensors: Sequence[tf.Tensor]) -> tf.Tensor:
-  """Concatenates tensors to one vector; a single tensor is unchanged."""
   if len(tensors) == 1:
     return tensors[0]
   return tf.concat([_reshape(each, [-1]) for each in tensors], axis=0)
 
 
 def _reshape(tensor: tf.Tensor, shape: Sequence[int]) -> tf.Tensor:
-  """Reshapes a tensor, unless it is already a vector of that shape."""
   if len(shape) == tensor.shape.rank == 1:
     return tensor
   return tf.reshape(tensor, shape)

@@ -19,7 +19,7 @@ class PseudoLabels(NamedTuple):
 
   Attributes:
     labels: int32 [num_images], the most probable class (hard labels).
-    confidences: float32 [num_images] in [0, 1], the probability of that class.
+    confidences: float32 [num_images] in [0, 1], the highest probability.
     probabilities: float32 [num_images, classes] (soft labels).
     prior: float32 [classes], an estimate of the class shares of the images
       (`client_prior`), or None.
@@ -37,7 +37,7 @@ class PseudoLabels(NamedTuple):
   offset: tf.Tensor | None = None
 
   def as_rows(self) -> 'PseudoLabels':
-    """The fields with a row for each image; `offset` is repeated."""
+    """The fields needed in training; `offset` also has a row for each image."""
     offset = self.offset
     if offset is not None:
       offset = tf.broadcast_to(offset, tf.shape(self.probabilities))
@@ -47,7 +47,7 @@ class PseudoLabels(NamedTuple):
 
 
 def complete(labels: tf.Tensor, num_classes: int) -> PseudoLabels:
-  """`PseudoLabels` of integers [images] or probabilities [images, classes]."""
+  """`PseudoLabels` from classes [images] or probabilities [images, classes]."""
   if labels.dtype.is_floating:
     return PseudoLabels(
       labels=tf.argmax(labels, axis=-1, output_type=tf.int32),
@@ -70,7 +70,7 @@ def from_logits(logits: tf.Tensor) -> PseudoLabels:
 def with_true_labels(
   labels: PseudoLabels, true_labels: tf.Tensor
 ) -> PseudoLabels:
-  """Labels of confidence 1 where a true label, int32 [images], is not -1."""
+  """Inserts true labels, int32 [images], with confidence 1; -1 is unknown."""
   true = complete(true_labels, labels.probabilities.shape[-1])
   is_known = tf.greater_equal(true_labels, 0)
   return labels._replace(
@@ -92,9 +92,9 @@ class GivenLabels(NamedTuple):
   Attributes:
     image: int32 [number], the index of the image at the client; -1 for padding.
     label: int32 [number], the pseudo-label.
-    share: float32 [number]: 0 if the label was not used for training, otherwise
-      n / k, if n labels were made together (for a batch, or for all images of a
-      client) and k of these were used for training.
+    share: float32 [number], 0 if the label was not used for training, else
+      n / k. Of the n labels that were made together, for a batch or for all
+      images of a client, k were used for training.
   """
 
   image: tf.Tensor
@@ -102,7 +102,6 @@ class GivenLabels(NamedTuple):
   share: tf.Tensor
 
   def extend(self, added: 'GivenLabels') -> 'GivenLabels':
-    """Appends `added`."""
     return GivenLabels(
       *(tf.concat(pair, axis=0) for pair in zip(self, added, strict=True))
     )
@@ -127,8 +126,8 @@ def give_at_once(
 ) -> GivenLabels:
   """The `GivenLabels` of images that were labeled together.
 
-  All arguments are [number]. Images where `is_real` is false, padding or images
-  with true labels, come last in the result, as padding.
+  Arguments are [number]. `is_real` is false for padding and for images with
+  true labels; these rows become padding at the end of the result.
   """
   number = tf.cast(tf.shape(label)[0], tf.float32)
   if is_real is not True:

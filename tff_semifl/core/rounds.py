@@ -32,9 +32,9 @@ def parallel_round(
       base = W if step_from_received_weights else W_s
       new weights = finalizer(base, base - average)
 
-  If no client has an update, and in round 0, the average is W_s. With base W
-  the finalizer's momentum is of the average. With base W_s, as in the code of
-  SemiFL's authors, it is of the difference between server and clients.
+  If no client has an update, and in round 0, the average is W_s. With base W,
+  momentum accumulates steps of the average. With base W_s, as in the code of
+  SemiFL's authors, momentum accumulates differences of server and clients.
   """
 
   def average(is_used, number, received, tuned, update):
@@ -86,11 +86,11 @@ def one_of_all(num_clients: tf.Tensor) -> tf.Tensor:
 
 
 def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
-  """The weight of a server that is a member of two groups of clients.
+  """The server's weight if two groups of clients both include the server.
 
-  The mean of the two groups' means is the result, as for FedRGD in the code of
-  SemiFL's authors. For an odd number of clients this is the expected weight if
-  the smaller group is random; in the authors' code weights do not sum to 1.
+  The new model is the mean of the two groups' means, as for FedRGD in the code
+  of SemiFL's authors. With an odd number of clients, clients have their mean
+  weight over random groups; the weights of the authors do not sum to 1.
   """
   smaller = tf.math.floor(num_clients / 2.0)
   return (1.0 / (smaller + 1.0) + 1.0 / (num_clients - smaller + 1.0)) / 2.0
@@ -105,8 +105,8 @@ def gradient_round(
 ) -> federated_process.RoundOutput:
   """A round of federated SGD: one step of the global model.
 
-  The step is along the gradient of the server's batch plus the mean of the
-  clients' gradients. The finalizer is not used.
+  The step uses the sum of the gradient of the server's batch and the mean of
+  the clients' gradients. The finalizer is not used.
   """
   context = p.begin(state)
   received = p.send(state, context, server_data)

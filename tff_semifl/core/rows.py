@@ -15,7 +15,8 @@ class Rows:
   """Tensors with a row for each example, possibly followed by padding.
 
   Attributes:
-    examples: A structure of tensors, with a row for each example, and None.
+    examples: A structure of tensors, with a row for each example; some elements
+      may be None.
     num_rows: int32 scalar, the number of rows, including padding.
     num_real: int32 scalar, the number of examples if there may be padding, else
       None.
@@ -33,11 +34,14 @@ class Rows:
       self.is_real = tf.range(self.num_rows) < num_real
 
   def replace(self, examples: Any) -> 'Rows':
-    """Replaces the examples, with the same number of rows."""
+    """A copy with other examples, which have the same number of rows."""
     return Rows(examples, self.num_real)
 
   def keep(self, is_kept: tf.Tensor) -> 'Rows':
-    """Keeps examples where `is_kept`, bool [rows]; others become padding."""
+    """Removes examples where `is_kept`, bool [rows], is false.
+
+    If rows may be padding, removed examples become padding.
+    """
     if self.num_real is None:
       return Rows(gather(self.examples, tf.where(is_kept)[:, 0]))
     is_kept &= self.is_real
@@ -54,7 +58,7 @@ class Rows:
     return self.replace(gather(self.examples, order))
 
   def draw(self, number: tf.Tensor, seed: tf.Tensor) -> Any:
-    """Draws examples with replacement; without examples `number` is 0."""
+    """Draws `number` examples with replacement; without rows, `number` is 0."""
     bound = tf.maximum(self.number, 1)
     drawn = random_draws.integers([number], seed, least=0, bound=bound)
     return gather(self.examples, drawn)
@@ -89,7 +93,7 @@ class Rows:
   ) -> tf.Tensor:
     """Applies a function to batches of at most `size` rows.
 
-    `function` is examples -> float32 [rows, width], each row from one example.
+    `function` maps examples to float32 [rows, width], one row for each example.
     """
     if self.num_real is not None:
       num_batches = tf.maximum(-(-self.num_rows // size), 1)
@@ -115,7 +119,7 @@ class Rows:
 
 
 def no_rows(shape: Sequence[int], dtype: Any) -> tf.Tensor:
-  """A tensor of no rows of a shape, to which a loop can append rows."""
+  """An empty tensor, [0, *shape], to which a loop can append rows."""
   # A constant would have a fixed shape.
   return tf.compat.v1.placeholder_with_default(
     tf.zeros([0, *shape], dtype), [None, *shape]
@@ -123,7 +127,7 @@ def no_rows(shape: Sequence[int], dtype: Any) -> tf.Tensor:
 
 
 def take(examples: Any, start: Any, stop: Any) -> Any:
-  """The rows from `start` to before `stop` of each tensor of `examples`."""
+  """The rows `start:stop` of each tensor of `examples`."""
   return _map(lambda array: array[start:stop], examples)
 
 

@@ -51,10 +51,10 @@ def build_server_work(
 ) -> ServerWork:
   """Builds server work that trains on labeled images.
 
-  `pretraining_fn` replaces `training_fn` in round 0. The optimizer gets the
-  round's learning rate times `rate_factor`. Its state is kept from round to
-  round if `keep_optimizer_state`. Measurements are `loss` and `accuracy` over
-  all steps of the round, NaN without steps.
+  `pretraining_fn` replaces `training_fn` in round 0. The learning rate is the
+  round's rate times `rate_factor`. `keep_optimizer_state` says whether the
+  optimizer's state is kept from round to round. Measurements are `loss` and
+  `accuracy` over all steps of the round, NaN without steps.
   """
 
   def train(
@@ -98,10 +98,10 @@ class SupervisedTraining:
   Each epoch has a new order and new weak augmentation.
 
   Attributes:
-    num_epochs: E in SemiFL's paper; 0 is no training. See `TrainingLoop` for
-      fractions.
-    logit_adjustment: Factor of the logarithms of the class shares that are
-      added to logits in the loss (Menon et al., ICLR 2021); 0 adds nothing.
+    num_epochs: Epochs in each round (E in SemiFL's paper), 0 for no training;
+      see `TrainingLoop` for fractions.
+    logit_adjustment: The loss adds the logarithms of the class shares, times
+      this factor, to the logits (Menon et al., ICLR 2021).
     is_balanced: Whether images are drawn with replacement, each class with the
       same probability, instead of each image once an epoch.
   """
@@ -178,7 +178,7 @@ def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
 def draw_balanced(
   examples: rows_lib.Rows, labels: tf.Tensor, seed: tf.Tensor
 ) -> rows_lib.Rows:
-  """Draws the same number of examples with replacement, balanced by class."""
+  """Resamples the examples with replacement; classes are equally probable."""
   _, class_of, sizes = tf.unique_with_counts(labels)
   # In 64 bits, because the sum is over many examples.
   ends = tf.cumsum(1.0 / tf.cast(tf.gather(sizes, class_of), tf.float64))

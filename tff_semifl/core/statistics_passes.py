@@ -3,8 +3,8 @@
 
 """Computations of the statistics of static batch normalization.
 
-Each is `(<W@SERVER, D> -> W@SERVER)`, and replaces statistics in the weights W.
-The computations differ in images and formulas:
+Computations are `(<W@SERVER, D> -> W@SERVER)`: the statistics in the weights W
+are replaced by statistics of the data D. Images and formulas differ:
 
     build_server_pass     the server's images, appendix B of SemiFL
     build_federated_pass  the clients' images, appendix B

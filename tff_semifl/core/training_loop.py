@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Epochs of minibatch SGD as one TensorFlow graph, and SemiFL's schedule."""
+"""Minibatch training over epochs in a TensorFlow graph; SemiFL's schedule."""
 
 import collections
 from collections.abc import Callable, Sequence
@@ -70,8 +70,8 @@ class TrainingLoop:
     loss_fn: (trainable, batch, epoch number, batch number, state) ->
       `BatchOutput`.
     select_fn: (batch, current `TrainingResult`) -> the examples of the batch to
-      train on, and the additional state; by default all examples. Without
-      examples no step is taken.
+      train on, and the additional state; by default all examples. If no example
+      is selected, no step is taken.
     after_step_fn: (state, trainable) -> the additional state after a step.
     learning_rate_fn: (epoch number, batch number) -> learning rate; None for
       the rate of the optimizer's state.
@@ -97,7 +97,7 @@ class TrainingLoop:
     optimizer_state: Any,
     state: Any = (),
   ) -> TrainingResult:
-    """Trains; without epochs or examples all arguments stay unchanged."""
+    """Trains for all epochs; without epochs or examples, nothing changes."""
     sums = TrainingSums(*[tf.zeros([], tf.float32)] * 4)
     start = TrainingResult(tuple(trainable), optimizer_state, sums, state)
     if not self.num_epochs:
@@ -211,7 +211,7 @@ def find_gradient(
 def initial_optimizer_state(
   optimizer: optimizers.Optimizer, trainable: Sequence[np.ndarray]
 ) -> Any:
-  """The initial state of an optimizer of weights like `trainable`."""
+  """The initial state of an optimizer for weights like `trainable`."""
   # A tuple, like the weights: TFF's optimizers compare structures.
   return optimizer.initialize(
     tuple(tf.TensorSpec(array.shape, array.dtype) for array in trainable)
@@ -221,7 +221,7 @@ def initial_optimizer_state(
 def count_correct(
   logits: tf.Tensor, labels: tf.Tensor, is_counted: tf.Tensor | bool = True
 ) -> tf.Tensor:
-  """The number of correct predictions where `is_counted`, float32."""
+  """The number of correct predictions, float32; only rows with `is_counted`."""
   predictions = tf.argmax(logits, axis=-1, output_type=labels.dtype)
   # Not `==`, which compares Python objects in a TFF computation.
   is_correct = tf.equal(predictions, labels) & is_counted
@@ -231,11 +231,11 @@ def count_correct(
 def cross_entropy(
   logits: tf.Tensor, labels: tf.Tensor, *, offset: tf.Tensor | None = None
 ) -> BatchOutput:
-  """The `BatchOutput` of `losses.cross_entropy`.
+  """The mean cross-entropy of a batch, and the number of correct predictions.
 
   `labels` are classes, int32 [batch], or probabilities, float32 [batch,
-  classes], whose most probable classes count as correct. The offset does not
-  affect the number of correct predictions.
+  classes], whose most probable classes count as correct. `offset` is added to
+  the logits in the loss only.
   """
   loss = losses.cross_entropy(logits, labels, offset=offset)
   labels = tf.convert_to_tensor(labels)

@@ -13,7 +13,7 @@ _WORST_SHARE = 10
 
 
 class ClientAccuracy(NamedTuple):
-  """A model's accuracy on a client's labeled images, at least one."""
+  """A model's accuracy on a client's labeled images (at least one)."""
 
   client: str
   num_right: int
@@ -26,10 +26,10 @@ class ClientAccuracy(NamedTuple):
 
 
 class Spread(NamedTuple):
-  """A summary of clients' accuracies, in which each client counts once.
+  """A summary of clients' accuracies that weights all clients equally.
 
   Attributes:
-    num_clients: The number of clients with labels.
+    num_clients: The number of clients with labeled images.
     deviation: The standard deviation over clients.
     worst_tenth: The mean accuracy of the worst ceil(n / 10) clients.
     worst: The client with the lowest accuracy; in a tie, the first client.
@@ -49,7 +49,7 @@ def count(
   unknown: int,
   names: Sequence[str],
 ) -> list[ClientAccuracy]:
-  """Counts correct predictions client by client.
+  """Counts correct predictions of each client with labeled images.
 
   `labels` and `predicted` are int [images]; `unknown` is the label of images
   without a known class; `shares` are the indices of each client's images.

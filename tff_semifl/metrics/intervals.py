@@ -16,7 +16,7 @@ _QUANTILE = statistics.NormalDist().inv_cdf((1 + _LEVEL) / 2)
 
 
 class Interval(NamedTuple):
-  """A 95% confidence interval of a share: 0.95 for 95%."""
+  """A 95% confidence interval of a fraction, such as an accuracy."""
 
   low: float
   high: float
@@ -34,8 +34,8 @@ def of_accuracy(num_right: int, num_images: int) -> Interval:
 def of_difference(before: np.ndarray, after: np.ndarray) -> Interval:
   """Agresti and Min's interval (2005) of the gain in accuracy.
 
-  `before` and `after` are bool [images], at least one: whether two models are
-  correct on the same images.
+  `before` and `after`, bool [images], are whether two models predict each image
+  correctly. There is at least one image.
   """
   # Agresti and Min add half an image to each of the four combinations.
   gained = np.sum(after & ~before) + 0.5
@@ -50,7 +50,7 @@ def of_difference(before: np.ndarray, after: np.ndarray) -> Interval:
 
 
 def show(num_right: int, num_images: int) -> str:
-  """An accuracy with its interval, or 'no images'."""
+  """Text with an accuracy and its interval, or 'no images'."""
   if not num_images:
     return 'no images'
   share = num_right / num_images
@@ -58,7 +58,7 @@ def show(num_right: int, num_images: int) -> str:
 
 
 def describe(accuracy: float, class_sizes: Sequence[int]) -> str:
-  """An accuracy with its interval, and the number of test images by class."""
+  """Text with an accuracy, the number of test images, and the interval."""
   num_images = int(sum(class_sizes))
   found = of_accuracy(round(accuracy * num_images), num_images)
   return (
@@ -68,7 +68,7 @@ def describe(accuracy: float, class_sizes: Sequence[int]) -> str:
 
 
 def describe_images(class_sizes: Sequence[int]) -> str:
-  """The number of images as text, and of classes if some have no images."""
+  """Text with the number of images, and of classes if some have no images."""
   num_images, num_classes = int(sum(class_sizes)), len(class_sizes)
   text = f'{num_images} image{"" if num_images == 1 else "s"}'
   num_seen = int(np.count_nonzero(class_sizes))

@@ -91,7 +91,7 @@ def brier(labels: np.ndarray, logits: np.ndarray) -> float:
   """The mean squared distance of probabilities from one-hot labels, in 0..2.
 
   Brier. Verification of forecasts expressed in terms of probability. Monthly
-  Weather Review 78 (1950). For two classes, scikit-learn's score is half of it.
+  Weather Review 78 (1950). scikit-learn halves this score for two classes.
   """
   errors = _probabilities(logits)
   errors[np.arange(len(labels)), labels] -= 1
@@ -109,7 +109,7 @@ def ece(labels: np.ndarray, logits: np.ndarray) -> float:
 
 
 def calibration_error(bins: np.ndarray) -> float:
-  """The `ece` of the result of `bin_by_confidence`."""
+  """The expected calibration error from the bins of `bin_by_confidence`."""
   size, right, confidence = bins.T
   return float(np.abs(right - confidence).sum() / size.sum())
 
@@ -117,11 +117,11 @@ def calibration_error(bins: np.ndarray) -> float:
 def bin_by_confidence(
   labels: np.ndarray, probabilities: np.ndarray
 ) -> np.ndarray:
-  """Counts by confidence, float64 [bins, 3].
+  """Sums over the images in each bin of confidence, float64 [bins, 3].
 
-  Bins are 15 equal intervals of the predicted class's probability. A row has
-  the number of images, the number of correct predictions, and the sum of
-  probabilities. Bins include their upper end; the first also includes 0.
+  The 15 bins are equal intervals of the predicted class's probability. Columns
+  are the number of images, the number of correct predictions, and the sum of
+  confidences. Bins include their upper end; the first also includes 0.
   """
   bins = np.zeros([_NUM_BINS, 3])
   confidence = probabilities.max(axis=1).astype(np.float64)
@@ -149,7 +149,7 @@ def _area(is_class: np.ndarray, scores: np.ndarray) -> float:
 
 
 def count_confusion(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
-  """The confusion matrix, int64 [classes, classes], with labels as rows."""
+  """The confusion matrix, int64 [classes, classes]: labels x predictions."""
   num_classes = logits.shape[1]
   pairs = np.asarray(labels, np.int64) * num_classes + logits.argmax(axis=1)
   return np.bincount(pairs, minlength=num_classes**2).reshape(

@@ -81,7 +81,7 @@ def integers(
 def order(
   num_rows: tf.Tensor, seed: tf.Tensor, num_real: tf.Tensor
 ) -> tf.Tensor:
-  """A random permutation of rows, by swaps (Fisher-Yates)."""
+  """Draws the permutation of `random_draws.order` by a Fisher-Yates shuffle."""
   rows = tf.range(num_rows)
   num_following = tf.cast(tf.maximum(num_real - rows, 1), tf.uint32)
   others = rows + tf.cast(_bits([num_rows], seed) % num_following, tf.int32)
@@ -101,11 +101,11 @@ def order(
 
 
 class Attempts(NamedTuple):
-  """The state of drawing Gamma numbers by rejection; each field is [number].
+  """The state of drawing Gamma numbers by rejection; fields are [number].
 
-  `normals` and `uniforms` are the indices of the last used numbers, counted
-  over all blocks. Each block is used from its end. `value` has the accepted
-  numbers.
+  A block is two uniform or two normal numbers, of which the second is used
+  first. `normals` and `uniforms` are the indices of the last used numbers among
+  the numbers of all blocks. `value` has the accepted numbers.
   """
 
   next_block: tf.Tensor
@@ -118,7 +118,7 @@ class Attempts(NamedTuple):
 def gamma(
   number: tf.Tensor | int, seed: tf.Tensor, concentration: float
 ) -> tf.Tensor:
-  """Draws float64 [number] from Gamma, for a concentration of at least 1."""
+  """Draws float64 [number] from Gamma(concentration), concentration >= 1."""
   words = _bits([number, _RESERVED_BLOCKS, 4], seed)
   fractions = _to_doubles(words[:, :_BLOCKS])
   if concentration == 1.0:
@@ -127,7 +127,7 @@ def gamma(
 
 
 def _to_doubles(words: tf.Tensor) -> tf.Tensor:
-  """Converts pairs of words to float64 [number, blocks, 2] in [0, 1)."""
+  """Converts pairs of uint32 to float64 [number, blocks, 2] in [0, 1)."""
   upper, lower = tf.unstack(
     tf.cast(tf.reshape(words, [*words.shape[:-1], 2, 2]), tf.uint64), axis=-1
   )
@@ -143,7 +143,7 @@ def _to_doubles(words: tf.Tensor) -> tf.Tensor:
 
 
 def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
-  """Draws Gamma numbers by Marsaglia and Tsang, for a concentration above 1."""
+  """Draws by the method of Marsaglia and Tsang, for a concentration above 1."""
   d = concentration - 1.0 / 3.0
   c = 1.0 / 3.0 / math.sqrt(d)
   number = fractions.shape[0]
@@ -154,7 +154,7 @@ def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
   uniforms = tf.reshape(fractions, [number, -1])
 
   def take(values, position, next_block, is_taken):
-    """Takes the next value: the second of a block first, then the first."""
+    """Takes the first value of the current block, or the second of the next."""
     is_used_up = tf.equal(position % 2, 0)
     is_new = is_taken & is_used_up
     taken = tf.where(is_used_up, 2 * next_block + 1, position - 1)

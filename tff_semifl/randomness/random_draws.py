@@ -3,12 +3,12 @@
 
 """Random numbers from stateless seeds, compiled by XLA or not.
 
-By default TensorFlow's own operations draw. Compiled by XLA, some of these draw
-other numbers, and some cannot be compiled. The operations of `portable_draws`,
-used within `drawing_by(portable_draws)`, draw the same numbers with XLA, too.
+By default, TensorFlow's operations draw the numbers. With XLA, some of these
+operations draw different numbers, and some cannot be compiled. Code traced
+within `drawing_by(portable_draws)` draws the same numbers with XLA as without.
 
-The first numbers of a draw do not depend on how many are drawn, so that padding
-does not change other rows.
+The first numbers of a draw do not depend on the size of the draw. Therefore
+padding does not change the numbers of other rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -64,9 +64,9 @@ def beta(
 ) -> tf.Tensor:
   """Draws float32 [number] in [0, 1] from Beta(concentration, concentration).
 
-  G / (G + G') has this distribution for G and G' from Gamma(a), with a the
-  concentration. A draw from Gamma(a + 1) times U^(1/a), with U uniform, is from
-  Gamma(a). For small a nearly all powers underflow, so logarithms are used.
+  If a is the concentration, and G and G' are from Gamma(a), G / (G + G') has
+  this distribution. G is drawn as H * U^(1/a), with H from Gamma(a + 1) and U
+  uniform. Logarithms are used, because powers underflow for small a.
   """
   gammas = _source.get().gamma(2 * number, seed, concentration + 1.0)
   # In (0, 1], for the logarithm.
@@ -84,7 +84,7 @@ def beta(
 
 @contextlib.contextmanager
 def drawing_by(source: types.ModuleType) -> Iterator[None]:
-  """A context in which traced code draws with `source`, `portable_draws`."""
+  """A context in which traced code draws with the functions of `source`."""
   token = _source.set(source)
   try:
     yield
@@ -124,7 +124,7 @@ NO_DROPOUT = object()
 
 @contextlib.contextmanager
 def dropping_by(seed: tf.Tensor | object) -> Iterator[None]:
-  """A context in which dropout layers draw by `seed`, or not at all."""
+  """A context with a seed for dropout layers, or with `NO_DROPOUT`."""
   token = dropout_seed.set(seed)
   try:
     yield
@@ -137,7 +137,7 @@ def select_from_stream(
 ) -> tf.Tensor:
   """Indices of the images in batch number `step`, int32 [batch].
 
-  The batch may span two shuffled epochs; `num_images` is at least 1.
+  Epochs are shuffled; a batch may span several. `num_images` is at least 1.
   """
   first = step * batch_size
   last = first + batch_size - 1

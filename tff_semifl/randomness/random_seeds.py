@@ -3,11 +3,11 @@
 
 """The seeds of all random numbers of a run, from (seed, purpose, ...).
 
-Nothing draws from a hidden generator: runs with the same flags agree,
-interrupted or not. Purposes do not share a stream.
+No global generator is used. Therefore runs with the same flags agree, even if
+one was interrupted. Each purpose has its own stream of numbers.
 
-The seed is public. The secrets of a private run, noise and cohorts, follow from
-its `privacy_key` instead.
+The seed is public. The noise and the cohorts of a private run are secret; they
+follow from the `privacy_key` of the run.
 """
 
 import enum
@@ -55,7 +55,7 @@ def numpy_generator(
 def stateless_seed(
   seed: tf.Tensor | int, purpose: Purpose, *keys: tf.Tensor | int
 ) -> tf.Tensor:
-  """The seed, int32 [2], for `tf.random.stateless_*` and a purpose.
+  """A seed for a purpose, int32 [2], for `tf.random.stateless_*`.
 
   `keys` are integer scalars: round, client, epoch and batch, where they apply.
   """
