@@ -147,9 +147,9 @@ def _convert(name: str, text: str, kind: type) -> Any:
 
 
 def choose(create: Create, arguments: Sequence[str]) -> Parsed:
-  """Reads the flags for a tree of settings, whose choices determine the flags.
+  """Reads flags; choices such as --task determine which other flags exist.
 
-  `create` makes the tree from changed settings.
+  `create` creates the settings from a mapping of names to changed values.
   """
   chosen = {}
   while True:
@@ -178,8 +178,8 @@ def parse(
 ) -> tuple[Any, list[str]]:
   """The settings of a command line, and the arguments that `takes` accepts.
 
-  `how` is the command. `elsewhere` returns the names of other commands'
-  settings, to explain unknown flags.
+  `how` is the command in error messages. `elsewhere` returns the names of other
+  commands' settings, to explain unknown flags.
   """
   part, values, others = choose(create, arguments)
   for argument in others:

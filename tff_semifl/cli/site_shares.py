@@ -21,7 +21,7 @@ _NUM_SHOWN = 5
 
 
 class SiteInputs:
-  """Accumulates summaries of a site's images, batch by batch."""
+  """Summarizes a site's images by batch, to detect a shift from training."""
 
   def __init__(self, model: exported_model.ExportedModel):
     self._model = model
@@ -37,7 +37,7 @@ class SiteInputs:
   def watch(
     self, batches: Iterable[tuple[np.ndarray, np.ndarray]]
   ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yields batches of images and labels, and adds the images."""
+    """Yields `batches` unchanged, and adds their images to the summary."""
     for images, labels in batches:
       self.add(images)
       yield images, labels

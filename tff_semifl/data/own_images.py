@@ -108,7 +108,7 @@ def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
 
 
 def convert_examples(field: str, examples: Any) -> np.ndarray:
-  """Converts images, or feature vectors if examples have one dimension."""
+  """Converts images, or feature vectors if each example is a vector."""
   array = stack(field, examples)
   if array.ndim == 2:
     return convert_features(field, array)
@@ -218,9 +218,9 @@ def read_dataset(
 ) -> tuple[np.ndarray, np.ndarray | None]:
   """Reads the images and labels of a dataset; labels are None unless `labeled`.
 
-  Elements are (image, label), or mappings with an 'image' (or 'pixels', as in
-  TFF's data sets) and a 'label', batched or not. Unless `labeled`, an element
-  may be an image alone.
+  Elements, batched or not, are (image, label) or mappings. A mapping has the
+  keys 'image' (or 'pixels', as in TFF's data sets) and 'label'. Unless
+  `labeled`, labels may be missing.
   """
   if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
     raise ValueError(f'{field}: found a dataset without end')

@@ -170,9 +170,9 @@ def index_by_client(
 ) -> np.ndarray:
   """Converts the labels of each client's images to class indices.
 
-  `labels` is a sequence, or a mapping in the order of the clients, or None. A
-  client has labels as for `flatten`, or None without labels; a label of '' or
-  -1 becomes `sources.UNKNOWN_LABEL`.
+  `labels` is a sequence or mapping of each client's labels, in the order of the
+  clients. Labels are as for `flatten`; '' or -1 marks an image without a label.
+  None stands for a client without labels, or for no labels at all.
   """
   if labels is None:
     labels = [None] * len(shares)
@@ -200,10 +200,11 @@ def join(
   shares: Sequence[np.ndarray],
   client_names: Sequence[str],
 ) -> tuple[np.ndarray, list[int]]:
-  """Joins clients' labels for training and for metrics to int32 [images].
+  """Joins clients' labels for training and labels for metrics.
 
-  `labels` are both in this order. Also returns the clients with labels for
-  training. Raises a `DataError` if a client has labels of both kinds.
+  `labels` has the two arrays, int32 [images], in this order. Returns the joined
+  array, and the indices of clients with labels for training. Raises a
+  `DataError` if a client has labels of both kinds.
   """
   training, metrics = (
     [np.any(each[share] != sources.UNKNOWN_LABEL) for share in shares]

@@ -59,7 +59,7 @@ def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def chunks(**fields: Any) -> tff.SequenceType:
-  """The type of chunks with these fields: types by name, in order."""
+  """The type of a dataset of chunks; `fields` maps names to types, in order."""
   return tff.SequenceType(collections.OrderedDict(fields))
 
 
@@ -102,7 +102,7 @@ class ClientPopulation:
 
     `seed` determines cohorts and dropouts: it is the run's seed, or the
     `cohort_seed` of a private run's key. `labeled_clients` train on their true
-    labels; with None, the data of clients have no labels by type.
+    labels. If it is None, the data of clients have no field `label`.
     """
     self._data = data
     self._partition = partition
@@ -147,7 +147,7 @@ class ClientPopulation:
   def with_features(self, features: np.ndarray) -> 'ClientPopulation':
     """A copy of this population with features, float32 [images, features].
 
-    In rounds datasets have images and features; in preparations datasets have
+    `datasets` then have images and features, but `preparation_datasets` have
     features in place of images.
     """
     changed = copy.copy(self)
@@ -170,7 +170,7 @@ class ClientPopulation:
     """Samples the cohort of a round uniformly without replacement.
 
     Round 0 has no clients: only the server trains (SemiFL, Algorithm 1). With
-    `in_passes`, successive cohorts divide a random order of all clients.
+    `in_passes`, cohorts are successive parts of a random order of all clients.
     """
     if round_num == 0:
       return []
@@ -220,7 +220,7 @@ class ClientPopulation:
     return [*map(_to_dataset, map(self._chunk, range(self.num_clients)))]
 
   def preparation_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
-    """Like `all_datasets`, with any features in place of images."""
+    """Like `all_datasets`, but with features in place of images if given."""
     if self._features is None:
       return self.all_datasets()
     return [
