@@ -156,7 +156,6 @@ def _flatten(folders: _Folders) -> list[pathlib.Path]:
 def _label(
   images: np.ndarray, folders: _Folders, class_names: Sequence[str]
 ) -> sources.LabeledImages:
-  """Labels the images of class folders."""
   labels = np.repeat(
     np.array([class_names.index(name) for name in folders], np.int32),
     [len(files) for files in folders.values()],

@@ -203,9 +203,8 @@ def measure_features(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
   """The mean and standard deviation of each feature, as two tuples.
 
-  Only for the server's features, because clients' features are private. A
-  constant feature has the deviation 1, so that callers can divide by
-  deviations.
+  For the server's features only: clients' features are private. A constant
+  feature has deviation 1, so that callers can divide by deviations.
   """
   mean = features.mean(axis=0, dtype=np.float64)
   is_constant = features.min(axis=0) == features.max(axis=0)
@@ -279,7 +278,7 @@ def measure_pixels(
   """The mean and standard deviation of each channel, in 0..1, as two tuples.
 
   For the server's images only: clients' images are private. Deviations are at
-  least one gray level, so that callers can divide by them.
+  least one gray level, so that callers can divide by deviations.
   """
   levels = np.arange(256) / 255
   means, standard_deviations = [], []

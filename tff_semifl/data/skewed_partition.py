@@ -174,11 +174,10 @@ def partition_dirichlet(
 ) -> list[np.ndarray]:
   """Partitions each class by fractions from a Dirichlet distribution.
 
-  Classes are partitioned one after another. Once a client has the average
-  number of images, it gets no further class. If a client ends with fewer than
-  10 images, all classes are drawn anew.
-  A client's images of a class are consecutive in the data's order. Every image
-  has a client.
+  Classes are partitioned in turn. A client with the average number of images
+  gets no further class. If a client ends with fewer than 10 images, all classes
+  are drawn anew. A client's images of a class are consecutive in the data's
+  order. Every image has a client.
 
   `labels` are int [num_images]; the result is each client's int64 indices.
   Raises a `ValueError` if no draw gives each client 10 images.

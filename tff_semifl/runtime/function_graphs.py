@@ -75,7 +75,7 @@ def rename_functions(
 
 
 def read(code: Any) -> tf.compat.v1.GraphDef:
-  """The graph of a `TensorFlow` message, with unique function names."""
+  """Reads a `TensorFlow` protocol buffer as a graph without shared state."""
   graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
   # All functions of a process share one namespace.
   suffix = f'_graph_{next(_numbers)}'

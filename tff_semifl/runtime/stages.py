@@ -123,7 +123,7 @@ def _build_stage(steps, wanted, cache, build_clients, build_step):
 def run_nothing(
   scope: interpreter.Scope,
 ) -> Generator[Sequence[Any], None, None]:
-  """A `RunClients` of clients without outputs."""
+  """A `RunClients` for stages without client steps: no outputs."""
   yield from ([] for _ in scope.cohort.present())
 
 
