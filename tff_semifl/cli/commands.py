@@ -62,7 +62,7 @@ create = command_lib.create
 
 
 def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
-  """Creates the data settings of SemiFL."""
+  """Creates the data settings of SemiFL, for programs that do not train."""
   return create('semifl', changes).experiment.data
 
 

@@ -70,7 +70,7 @@ class LabelingInput(settings.Settings):
   )
 
   def check(self, folder: str) -> str:
-    """The given flag, `folder` or features_file; an error unless only one."""
+    """The given flag, `folder` or features_file; exactly one must be given."""
     if self.features_file is None:
       if getattr(self, folder) is None:
         raise command_line.UsageError(f'give --{folder} or --features_file')

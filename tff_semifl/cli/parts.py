@@ -116,7 +116,7 @@ class ExportedModel(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Seeds(settings.Settings):
-  """The setting of the seeds of repeated runs."""
+  """A setting for repeated runs: one seed for each run."""
 
   seeds: tuple[str, ...] | None = settings.setting(
     None, 'Seeds of the runs, separated by commas; by default --seed, or 0.'

@@ -47,7 +47,7 @@ RESUMES = (
 
 
 def begin() -> None:
-  """Speeds up a program's imports; Ctrl-C then prints no traceback."""
+  """Speeds up imports; Ctrl-C during imports prints no traceback."""
   # Graphs create millions of long-lived objects. With Python's default
   # threshold of 700 new objects, garbage collections take two of six seconds of
   # a start.

@@ -83,7 +83,7 @@ class Run:
 
 
 def read_flagfiles(names: Sequence[str]) -> list[sweep_table.Entry]:
-  """Creates an entry for each 'system:flagfile'."""
+  """Creates a sweep's entry for each name 'system:flagfile'."""
   found = []
   for name in names:
     system_name, colon, path = name.rpartition(':')
@@ -97,7 +97,7 @@ def read_flagfiles(names: Sequence[str]) -> list[sweep_table.Entry]:
 
 
 def find_presets(patterns: Sequence[str]) -> list[sweep_table.Entry]:
-  """Creates an entry for each preset that matches a pattern."""
+  """Creates a sweep's entry for each preset that matches a pattern."""
   # If a pattern has no match, `load` suggests similar presets.
   found = [
     presets.load(name)

@@ -220,7 +220,7 @@ def check_labels(
 
 
 def _connect(points: np.ndarray) -> sparse.csr_matrix:
-  """The symmetric, normalized graph of nearest neighbors, [points, points]."""
+  """Normalized, symmetric weights of nearest neighbors, [points, points]."""
   number = min(_GRAPH_NEIGHBORS, len(points) - 1)
   if not number:
     return sparse.csr_matrix((1, 1))
@@ -236,7 +236,7 @@ def _connect(points: np.ndarray) -> sparse.csr_matrix:
 
 
 def _spread(graph: sparse.csr_matrix, sent: np.ndarray) -> np.ndarray:
-  """Spreads labels over the graph, float64 [points, columns]."""
+  """Propagates label weights over the graph, float64 as `sent`."""
   received = sent
   for _ in range(_STEPS):
     received = _SPREAD * (graph @ received) + sent

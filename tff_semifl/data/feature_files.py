@@ -5,13 +5,13 @@
 
 | array             | values                                        | needed |
 | ----------------- | --------------------------------------------- | ------ |
-| `features`        | float [n, d], the server's                    | yes    |
+| `features`        | float [n, d], feature vectors of the server   | yes    |
 | `labels`          | integers or strings [n]                       | yes    |
 | `class_names`     | strings [classes], in the order of the labels | no     |
-| `client_features` | float [m, d], all clients'                    | no     |
+| `client_features` | float [m, d], feature vectors of all clients  | no     |
 | `client_ids`      | integers or strings [m], each vector's client | no     |
 | `client_labels`   | as `labels`, [m]; not for training            | no     |
-| `test_features`   | float [t, d]                                  | no     |
+| `test_features`   | float [t, d], feature vectors for tests       | no     |
 | `test_labels`     | as `labels`, [t]                              | no     |
 """
 

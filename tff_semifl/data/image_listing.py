@@ -182,8 +182,8 @@ def find_class_folders(
 ) -> np.ndarray:
   """The labels of images in clients' class folders, int32 [files].
 
-  If any folder inside a client has the name of a class, every such folder needs
-  one: the images of a misspelled class would count as unlabeled.
+  If one folder inside a client has the name of a class, all folders must have.
+  Otherwise the images of a misspelled class would count as unlabeled.
   """
   inside = [
     own_labels.normalize('/'.join(file.relative_to(root).parts[1:-1]))

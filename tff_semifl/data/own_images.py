@@ -3,8 +3,8 @@
 
 """Converts a user's images and feature vectors to arrays.
 
-Functions take the name of the field with the data. Errors say what the field
-contains, and what is expected.
+`field` is the name of the user's argument or array. Error messages say what the
+field contains, and what is expected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,7 +3,7 @@
 
 """Converts a user's labels to class indices.
 
-As in `own_images`, functions take the name of a field for error messages.
+`field` is the name of the user's argument or array, for error messages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -127,7 +127,7 @@ def index_server(
   """The names of all classes, and the server's labels as class indices.
 
   By default classes have the names of `name_classes`. With `needs_all`, each
-  class needs a label.
+  class needs at least one image.
   """
   if class_names is None:
     names = check_names(field, name_classes(field, labels))

@@ -90,7 +90,7 @@ def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
 
 
 def check_shares(shares: Sequence[np.ndarray], num_images: int) -> None:
-  """Raises `ValueError` if an index is out of range or has several clients."""
+  """Raises `ValueError` if an index is out of range or of several clients."""
   given = np.concatenate([np.empty(0, np.int64), *shares])
   if len(given) and not 0 <= given.min() <= given.max() < num_images:
     raise ValueError(

@@ -208,7 +208,7 @@ class ClientPopulation:
     return datasets
 
   def _count_updates_before(self, round_num: int) -> None:
-    """Counts the client updates before `round_num`; usually adds one cohort."""
+    """Counts each client's updates in the rounds before `round_num`."""
     if round_num < self._num_rounds_counted:
       self._set_clients_per_round(self.clients_per_round)
     while self._num_rounds_counted < round_num:
@@ -220,7 +220,7 @@ class ClientPopulation:
     return [*map(_to_dataset, map(self._chunk, range(self.num_clients)))]
 
   def preparation_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
-    """Like `all_datasets`, but with features in place of images if given."""
+    """Like `all_datasets`, but with features, if there are any, as images."""
     if self._features is None:
       return self.all_datasets()
     return [
@@ -277,7 +277,7 @@ def concatenate_chunks(
 
 
 def _with_rows(spec: tf.TensorSpec, number: int | None) -> list[int | None]:
-  """The shape with another number of rows; scalars keep their shape."""
+  """The shape of `spec` with `number` rows; a scalar keeps its shape."""
   return [number, *spec.shape[1:]] if spec.shape.rank else []
 
 

@@ -32,12 +32,12 @@ _DECIMALS = 9
 def partition_main_classes(
   labels: np.ndarray, num_classes: int, skew: float, num_clients: int, seed: int
 ) -> list[np.ndarray]:
-  """Partitions by main classes, which are more frequent at a client.
+  """Partitions images so that a client has more images of its main classes.
 
-  Each of K clients gets c = ceil(d / K) of the d classes as main classes, in
-  cyclic order: client u gets the classes u c to u c + c - 1, modulo d. If K >=
-  d, each client has one main class. If K < d, each class is a main class of one
-  or two clients.
+  Each of K clients gets c = ceil(d / K) of the d classes as main classes. They
+  are assigned cyclically: client u gets the classes u*c to u*c + c - 1, modulo
+  d. If K >= d, each client has one main class. If K < d, each class is a main
+  class of one or two clients.
 
   Let class j have n_j images, a fraction q_j of all, and be a main class of m_j
   clients. Client u, with the main classes M_u, gets
@@ -174,10 +174,10 @@ def partition_dirichlet(
 ) -> list[np.ndarray]:
   """Partitions each class by fractions from a Dirichlet distribution.
 
-  Classes are partitioned in turn. A client with the average number of images
-  gets no further class. If a client ends with fewer than 10 images, all classes
-  are drawn anew. A client's images of a class are consecutive in the data's
-  order. Every image has a client.
+  Classes are partitioned in turn. Once a client has the average number of
+  images, it gets none of later classes. If a client ends with fewer than 10
+  images, all classes are drawn anew. A client's images of a class are
+  consecutive in the data's order. Every image has a client.
 
   `labels` are int [num_images]; the result is each client's int64 indices.
   Raises a `ValueError` if no draw gives each client 10 images.

@@ -23,7 +23,7 @@ ExampleShape = tuple[int, ...]
 
 
 class ExampleKind(NamedTuple):
-  """What examples are: images or feature vectors."""
+  """The properties of a kind of examples: images or feature vectors."""
 
   name: str  # The plural noun.
   dtype: np.dtype  # Of values, in data and in computations.
@@ -93,8 +93,8 @@ class LabeledImages(NamedTuple):
 class ImagePool(NamedTuple):
   """The images that are partitioned among clients.
 
-  `true_labels`, as in `LabeledImages`, are only for metrics of pseudo-labels,
-  unless the client trains on labels.
+  `true_labels` are int32 [num_images]. Labeled clients train on true labels;
+  otherwise true labels are only for metrics of pseudo-labels.
   """
 
   images: Images
@@ -126,8 +126,8 @@ class TaskData(NamedTuple):
     names: A name, such as the file, for each image of `train`, then `test`,
       then `unlabeled`. If None, messages name images like `test[3]`.
     unlabeled_labels: int32 [number], the classes of `unlabeled`, or
-      `UNKNOWN_LABEL`; None if none is known. Only for partitions and
-      measurements, not for training, except those of `labeled_clients`.
+      `UNKNOWN_LABEL`; None if none is known. They are for partitions and
+      metrics; only `labeled_clients` train on them.
     client_names: A name for each client of `shares`; None if clients have only
       numbers.
     labeled_clients: The numbers of clients that have labels to train on, if the
@@ -167,7 +167,7 @@ def describe_equal_images(
   test: LabeledImages,
   evaluated: str,
 ) -> Iterator[str]:
-  """Yields lines on images in both training and test, or with several labels.
+  """Yields messages on images in both training and test, or with two labels.
 
   Images are equal if all pixels are equal, at the size used in training.
   `groups` maps names in messages to training images. `test` has the images for

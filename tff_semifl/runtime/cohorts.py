@@ -79,7 +79,7 @@ class ClientPool:
 
 
 class Cohort:
-  """The clients of a call, or one of its clients, and the pool of threads."""
+  """The clients of a call, or one of them alone, and their pool of threads."""
 
   def __init__(self, total: int, pool: ClientPool, client: int | None = None):
     self.clients = range(total) if client is None else (client,)

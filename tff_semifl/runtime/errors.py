@@ -47,7 +47,7 @@ def reason(error: Exception) -> BaseException:
 
 
 def of_code(code_type: tff.Type, error: tf.errors.OpError) -> ComputationError:
-  """Converts a TensorFlow error; the message includes a short `code_type`."""
+  """Converts a TensorFlow error; a short `code_type` is in the message."""
   shown = f' of type {code_type.compact_representation()}'
   # Types of models can have thousands of characters.
   if len(shown) > _MAX_TYPE_LENGTH:

@@ -36,7 +36,7 @@ _WINDOW = 4
 
 
 class Task(NamedTuple):
-  """A task: `start` sends it to an actor. Only actors of `site` may run it."""
+  """A task: `start` sends it to an actor, at `site` unless that is None."""
 
   start: Callable[[ray.actor.ActorHandle], ray.ObjectRef]
   site: str | None = None

@@ -62,7 +62,7 @@ class Site(NamedTuple):
     return {_VARIABLE: json.dumps(self)}
 
   def read(self, dataset: sites.SiteDataset) -> tf.Tensor:
-    """The variant tensor of a handle's dataset, with this site's images."""
+    """Creates a handle's dataset from this site's images: a variant tensor."""
     name, num_images, image_shape = self.description
     if (dataset.site, dataset.image_shape) != (name, image_shape):
       raise errors.SiteError(

@@ -40,7 +40,7 @@ def encode(
   """Encodes a value as nested arrays, `DatasetGraph`s and `SiteDataset`s.
 
   `take_content` stores the bytes of a large constant and returns a reference
-  for `DatasetGraph.contents`. Without it, graphs keep their constants.
+  for `DatasetGraph.contents`. Without `take_content`, graphs keep constants.
   """
   if isinstance(value_type, tff.StructType):
     return [
