@@ -70,7 +70,7 @@ def read_test(
 def read_vectors(
   path: str | os.PathLike, num_features: int | None = None
 ) -> np.ndarray:
-  """Reads the vectors of a .npy or .npz file, float32 [number, features]."""
+  """Reads float32 vectors [number, features] of .npy, or .npz's `features`."""
   arrays = _read_arrays(pathlib.Path(path), ('features',))
   vectors = own_images.convert_features('features', arrays['features'])
   if num_features not in (None, vectors.shape[1]):

@@ -32,8 +32,8 @@ def storage_folder() -> pathlib.Path:
 def create_stored(shape: tuple[int, ...]) -> np.memmap:
   """Creates an array of zeros, uint8, that is mapped from a file.
 
-  The file is deleted with the array or at the end of this process. Until then,
-  other processes of this user can open the array's `filename`.
+  The file is anonymous; its space is freed with the array or process. Other
+  processes of this user can open the file by the array's `filename`.
   """
   file = tempfile.TemporaryFile(dir=storage_folder())
   # A full disk fails here, rather than after minutes of reading photos.
