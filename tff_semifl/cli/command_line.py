@@ -43,8 +43,8 @@ class UsageError(Exception):
 class Parsed(NamedTuple):
   """A parsed command line.
 
-  `part` has default values, except for choices such as --task, which determine
-  the available settings. `others` are the arguments that are not settings.
+  `part` has the chosen values of choices such as --task, and default values of
+  other settings. `values` are all flags by name; `others` are not flags.
   """
 
   part: settings.Settings
@@ -53,7 +53,7 @@ class Parsed(NamedTuple):
 
 
 def spell_commands(text: str) -> str:
-  """Rewrites commands in a text as users of this installation type them."""
+  """Rewrites `python -m launch.X` as `tff-semifl X` if that is installed."""
   if references.is_installed():
     return re.sub(r'python -m (tff_semifl\.)?launch\.', 'tff-semifl ', text)
   return text
@@ -71,7 +71,7 @@ def name_program() -> str:
 
 
 def read_flagfiles(arguments: Sequence[str]) -> list[str]:
-  """Replaces flagfiles by their contents, before all other arguments.
+  """Puts the contents of flagfiles before all other arguments.
 
   The last value of a flag counts: the command line overrides flagfiles.
   """
@@ -147,9 +147,9 @@ def _convert(name: str, text: str, kind: type) -> Any:
 
 
 def choose(create: Create, arguments: Sequence[str]) -> Parsed:
-  """Reads the flags for a tree of settings, whose choices determine the flags.
+  """Reads flags; choices such as --task determine which other flags exist.
 
-  `create` makes the tree from changed settings.
+  `create` creates the settings from a mapping of names to changed values.
   """
   chosen = {}
   while True:
@@ -178,8 +178,8 @@ def parse(
 ) -> tuple[Any, list[str]]:
   """The settings of a command line, and the arguments that `takes` accepts.
 
-  `how` is the command. `elsewhere` returns the names of other commands'
-  settings, to explain unknown flags.
+  `how` is the command in error messages. `elsewhere` returns the names of other
+  commands' settings, to explain unknown flags.
   """
   part, values, others = choose(create, arguments)
   for argument in others:

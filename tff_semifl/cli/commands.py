@@ -46,7 +46,7 @@ class Both(settings.Settings, Generic[_Own, _Part]):
 def beside(
   own: _Own, create_part: Callable[[Mapping[str, Any]], _Part]
 ) -> Callable[[Mapping[str, Any]], Both[_Own, _Part]]:
-  """Builds a function from changes to `Both`; `part` is by `create_part`."""
+  """A function that creates `Both` from changed values of settings."""
   names = settings.as_dict(own)
 
   def create_both(changes: Mapping[str, Any]) -> Both[_Own, _Part]:
@@ -62,7 +62,7 @@ create = command_lib.create
 
 
 def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
-  """Creates the data settings of SemiFL."""
+  """Creates the data settings of SemiFL, for programs that do not train."""
   return create('semifl', changes).experiment.data
 
 

@@ -64,9 +64,9 @@ def describe(setting: settings.Description) -> str:
 
 
 def format_help(part: Any, common: Mapping[str, str]) -> str:
-  """The help text of all settings, and of the flags `common`.
+  """The help text of all settings, and of the flags in `common`.
 
-  A method `groups` of the part returns the settings under each heading.
+  `part` may have a method `groups`, which returns the settings of each heading.
   """
   groups = part.groups() if hasattr(part, 'groups') else {'settings': [part]}
   lines = []
@@ -86,7 +86,7 @@ def format_help(part: Any, common: Mapping[str, str]) -> str:
 
 
 def wrap(text: str, first_indent: str = '      ') -> str:
-  """Wraps a text to the width of the terminal, indented by six."""
+  """Wraps a text to the width of the terminal, indented by six spaces."""
   return textwrap.fill(
     text,
     flags.get_help_width(),

@@ -70,7 +70,7 @@ class LabelingInput(settings.Settings):
   )
 
   def check(self, folder: str) -> str:
-    """The flag that is set, `folder` or features_file; an error if both."""
+    """The given flag, `folder` or features_file; exactly one must be given."""
     if self.features_file is None:
       if getattr(self, folder) is None:
         raise command_line.UsageError(f'give --{folder} or --features_file')
@@ -142,7 +142,7 @@ def _blame(name: str, value: object) -> contextlib.AbstractContextManager[None]:
 def check_outputs(
   output: parts.OutputFile,
 ) -> tuple[pathlib.Path, pathlib.Path]:
-  """Checks that the table, and the page in the same folder, can be written."""
+  """The paths of the table and its HTML page; checks that both are writable."""
   path = output.check()
   with settings.blame('output_file', output.output_file):
     if path is None or path.suffix != '.csv':

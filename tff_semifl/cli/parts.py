@@ -29,7 +29,7 @@ class OutputFile(settings.Settings):
   )
 
   def check(self) -> pathlib.Path | None:
-    """Checks that the file can be written; returns None without a file."""
+    """The path of the file, which must be writable; None without a file."""
     if self.output_file is None:
       return None
     path = to_file(self.output_file)
@@ -52,7 +52,7 @@ def to_file(name: str) -> pathlib.Path:
 
 @contextlib.contextmanager
 def writing(path: pathlib.Path) -> Iterator[None]:
-  """Creates the folder of a file; errors in the block name --output_file."""
+  """Creates a file's folder; errors in the `with` block name --output_file."""
   with settings.blame('output_file', path, OSError, durable_files.OutputError):
     path.parent.mkdir(parents=True, exist_ok=True)
     yield
@@ -116,7 +116,7 @@ class ExportedModel(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Seeds(settings.Settings):
-  """The setting of the seeds of repeated runs."""
+  """A setting for repeated runs: one seed for each run."""
 
   seeds: tuple[str, ...] | None = settings.setting(
     None, 'Seeds of the runs, separated by commas; by default --seed, or 0.'

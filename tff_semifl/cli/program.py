@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The frame of all programs: clear errors, quiet libraries, Ctrl-C.
+"""The start and end of all programs: flags, error messages, logs, Ctrl-C.
 
 This module does not import TensorFlow, which takes seconds.
 """
@@ -47,7 +47,7 @@ RESUMES = (
 
 
 def begin() -> None:
-  """Makes the imports of a program fast, and Ctrl-C in imports quiet."""
+  """Speeds up imports; Ctrl-C during imports prints no traceback."""
   # Graphs create millions of long-lived objects. With Python's default
   # threshold of 700 new objects, garbage collections take two of six seconds of
   # a start.
@@ -126,8 +126,8 @@ def run(
       command line, after the contents of flagfiles.
     common: Help on flags that are not settings.
     elsewhere: See `command_line.parse`.
-    takes: Returns whether an argument that is not a flag of the program is
-      accepted; `main` takes the list of accepted arguments second.
+    takes: Returns whether the program accepts an argument that is not one of
+      its flags. `main` gets a list of these arguments as its second argument.
     interrupted: The last line if the program is interrupted.
   """
   if isinstance(create, settings.Settings):
@@ -173,7 +173,7 @@ def _quiet_libraries() -> None:
 
 @contextlib.contextmanager
 def _ending_in_order(interrupted: str) -> Iterator[None]:
-  """Ends the program with one line on an interrupt or an error of a flag."""
+  """Ends the program with one line after an interrupt or an error in a flag."""
   seen = []
 
   def handle(number, frame):
@@ -200,7 +200,7 @@ def _ending_in_order(interrupted: str) -> Iterator[None]:
 
 
 def describe(error: BaseException) -> str | None:
-  """One line about an error of a flag; None for other errors."""
+  """One line about an error in a flag; None for other errors."""
   if isinstance(error, settings.SettingError):
     return f'flag --{error}'
   if isinstance(error, command_line.UsageError):
@@ -209,10 +209,10 @@ def describe(error: BaseException) -> str | None:
 
 
 def end_with_error(error: BaseException) -> NoReturn:
-  """Ends the program with a line about an error of a flag.
+  """Ends the program with a line about an error in a flag.
 
-  If the error comes from a user's module, the failed lines come first. Other
-  errors are reraised.
+  If a user's module caused the error, the failed code lines are printed first.
+  Errors that are not about a flag are reraised.
   """
   line = describe(error)
   if line is None:

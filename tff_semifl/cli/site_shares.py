@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Predictions with the class shares of the site that the images come from."""
+"""Adapts predictions to the class shares (class frequencies) of a site."""
 
 from collections.abc import Iterable, Iterator, Sequence
 import csv
@@ -21,7 +21,7 @@ _NUM_SHOWN = 5
 
 
 class SiteInputs:
-  """Accumulates summaries of a site's images, batch by batch."""
+  """Summarizes a site's images by batch, to detect a shift from training."""
 
   def __init__(self, model: exported_model.ExportedModel):
     self._model = model
@@ -37,7 +37,7 @@ class SiteInputs:
   def watch(
     self, batches: Iterable[tuple[np.ndarray, np.ndarray]]
   ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yields batches of images and labels, and adds the images."""
+    """Yields `batches` unchanged, and adds their images to the summary."""
     for images, labels in batches:
       self.add(images)
       yield images, labels
@@ -116,7 +116,7 @@ class SiteShares(settings.Settings):
 
     Returns probabilities, float32 [images, classes], and class shares, float32
     [classes]; prints the largest shares. Raises a `settings.SettingError` if
-    the images give no evidence for class shares of their own.
+    the images do not show that the site's shares differ from the training's.
     """
     prior = model.prior
     logits = share_prior.to_logits(tf.constant(probabilities))

@@ -49,7 +49,7 @@ _NOT_TO_VARY = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Run:
-  """A command that trains an entry with a seed.
+  """A command that trains with one flagfile or preset and one seed.
 
   `task` identifies the task and its settings; runs of the same `task` have the
   same test images.
@@ -83,7 +83,7 @@ class Run:
 
 
 def read_flagfiles(names: Sequence[str]) -> list[sweep_table.Entry]:
-  """Creates an entry for each 'system:flagfile'."""
+  """Creates a sweep's entry for each name 'system:flagfile'."""
   found = []
   for name in names:
     system_name, colon, path = name.rpartition(':')
@@ -97,7 +97,7 @@ def read_flagfiles(names: Sequence[str]) -> list[sweep_table.Entry]:
 
 
 def find_presets(patterns: Sequence[str]) -> list[sweep_table.Entry]:
-  """Creates an entry for each preset that matches a pattern."""
+  """Creates a sweep's entry for each preset that matches a pattern."""
   # If a pattern has no match, `load` suggests similar presets.
   found = [
     presets.load(name)
@@ -151,7 +151,7 @@ def vary(
 
 
 def check_passed_on(arguments: Sequence[str]) -> None:
-  """Checks that the flags passed on to all runs are not flags of the sweep."""
+  """Refuses flags that are not for all runs of a sweep, such as --seed."""
   found = _find(arguments, _NOT_FOR_ALL)
   if found:
     remedy = 'give --seeds' if found == 'seed' else 'leave it out'
@@ -166,7 +166,7 @@ def create_runs(
   arguments: Sequence[str],
   output_dir: pathlib.Path,
 ) -> list[Run]:
-  """The runs of an entry; `arguments` take precedence over the source."""
+  """The runs of an entry; `arguments` override its flagfile or preset."""
   varied = [] if entry.varied is None else [f'--{"=".join(entry.varied)}']
   arguments = [*entry.arguments, *arguments, *varied]
   try:

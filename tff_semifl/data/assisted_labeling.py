@@ -3,8 +3,8 @@
 
 """Helps to label images: chooses images to label, and checks labels.
 
-The most typical image of each cluster of features is chosen. A label is checked
-by all other labels, which are propagated over a graph of nearest neighbors.
+The most typical image of each cluster of features is chosen. To check a label,
+all other labels are propagated to its image over a nearest-neighbor graph.
 
 References:
   Hacohen, Dekel and Weinshall. Active learning on a budget: opposite strategies
@@ -46,7 +46,7 @@ _LEAST = 1e-12
 
 
 class Choice(NamedTuple):
-  """The chosen images, the most useful first.
+  """The chosen images, from the most to the least useful cluster.
 
   Attributes:
     indices: int64 [chosen], indices of images.
@@ -69,19 +69,19 @@ def choose_images(
   uncertainty: np.ndarray | None = None,
   seed: int = 0,
 ) -> Choice:
-  """Chooses images to label, in addition to images with labels, if any.
+  """Chooses typical images to label, at most one per cluster of features.
 
   Near-duplicates count as one image, and near-duplicates of labeled images are
-  not chosen. There are fewer results if there are fewer distinct images.
+  not chosen. Fewer than `number` images are chosen if too few are distinct.
 
   Args:
     features: float [images, features], such as outputs of a pretrained network.
     number: The number of images to choose, at least 1.
-    labeled: float [labels, features], the features of images with labels, whose
-      clusters are left out.
+    labeled: float [labeled, features], the features of images that have labels.
+      Clusters that contain such an image are left out.
     uncertainty: float [images], the probability that the predicted class of an
-      image is wrong. Clusters with the largest sums come first; by default the
-      largest clusters.
+      image is wrong. Clusters with the largest total uncertainty come first. By
+      default, clusters with the most images come first.
     seed: The seed of k-means, and of the sample from a large pool.
   """
   if number < 1 or not len(features):
@@ -125,7 +125,7 @@ def choose_images(
 
 
 def embed(features: np.ndarray) -> np.ndarray:
-  """Principal components at unit length, float32 [images, components]."""
+  """Principal components, as unit vectors, float32 [images, components]."""
   features = np.asarray(features, np.float32)
   left, values, _ = extmath.randomized_svd(
     features - features.mean(axis=0),
@@ -176,18 +176,18 @@ def check_labels(
   num_classes: int,
   unlabeled: np.ndarray | None = None,
 ) -> np.ndarray:
-  """Class probabilities of each labeled image, given all labels but its own.
+  """Class probabilities of each labeled image, from the other images' labels.
 
   A class that no other image has gets probability 0.
 
   Args:
-    features: float [labels, features], such as outputs of a pretrained network.
-    labels: int [labels], in 0..num_classes-1.
-    unlabeled: float [images, features], the features of similar images without
-      labels, which help much. If there are many, a sample is used.
+    features: float [images, features], such as outputs of a pretrained network.
+    labels: int [images], in 0..num_classes-1.
+    unlabeled: float [unlabeled, features], the features of similar images
+      without labels, which improve the result. At most 20,000 are used.
 
   Returns:
-    float64 [labels, num_classes].
+    float64 [images, num_classes].
   """
   if unlabeled is None:
     unlabeled = features[:0]
@@ -220,7 +220,7 @@ def check_labels(
 
 
 def _connect(points: np.ndarray) -> sparse.csr_matrix:
-  """The symmetric, normalized graph of nearest neighbors, [points, points]."""
+  """Normalized, symmetric weights of nearest neighbors, [points, points]."""
   number = min(_GRAPH_NEIGHBORS, len(points) - 1)
   if not number:
     return sparse.csr_matrix((1, 1))
@@ -236,7 +236,7 @@ def _connect(points: np.ndarray) -> sparse.csr_matrix:
 
 
 def _spread(graph: sparse.csr_matrix, sent: np.ndarray) -> np.ndarray:
-  """Spreads labels over the graph, float64 [points, columns]."""
+  """Propagates label weights over the graph, float64 as `sent`."""
   received = sent
   for _ in range(_STEPS):
     received = _SPREAD * (graph @ received) + sent

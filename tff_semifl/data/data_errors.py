@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Errors about a user's data; several problems become one error."""
+"""Errors about a user's data; one error can list several problems."""
 
 from collections.abc import Sequence
 import pathlib

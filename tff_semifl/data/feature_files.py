@@ -5,13 +5,13 @@
 
 | array             | values                                        | needed |
 | ----------------- | --------------------------------------------- | ------ |
-| `features`        | float [n, d], the server's                    | yes    |
+| `features`        | float [n, d], feature vectors of the server   | yes    |
 | `labels`          | integers or strings [n]                       | yes    |
 | `class_names`     | strings [classes], in the order of the labels | no     |
-| `client_features` | float [m, d], all clients'                    | no     |
+| `client_features` | float [m, d], feature vectors of all clients  | no     |
 | `client_ids`      | integers or strings [m], each vector's client | no     |
 | `client_labels`   | as `labels`, [m]; not for training            | no     |
-| `test_features`   | float [t, d]                                  | no     |
+| `test_features`   | float [t, d], feature vectors for tests       | no     |
 | `test_labels`     | as `labels`, [t]                              | no     |
 """
 
@@ -51,7 +51,7 @@ def has_client_ids(path: str | os.PathLike) -> bool:
 
 
 def read(path: str | os.PathLike) -> tuple[sources.TaskData, tuple[str, ...]]:
-  """Reads the data and class names of a file; the test set may be empty."""
+  """Reads data and class names; without test arrays, the test set is empty."""
   return _create(_read_arrays(pathlib.Path(path)))
 
 
@@ -70,7 +70,7 @@ def read_test(
 def read_vectors(
   path: str | os.PathLike, num_features: int | None = None
 ) -> np.ndarray:
-  """Reads float32 [number, features] from .npy, or `features` from .npz."""
+  """Reads float32 vectors [number, features] of .npy, or .npz's `features`."""
   arrays = _read_arrays(pathlib.Path(path), ('features',))
   vectors = own_images.convert_features('features', arrays['features'])
   if num_features not in (None, vectors.shape[1]):
@@ -84,10 +84,10 @@ def read_vectors(
 def read_partly_labeled(
   path: str | os.PathLike,
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Reads float32 [number, features], and labels, int64 or str [number].
+  """Reads feature vectors and labels, some of which may be missing.
 
-  A vector without a label has the label -1 or ''. If the array `labels` is
-  missing, all labels are -1.
+  Vectors are float32 [number, features], labels are int64 or str [number]. A
+  missing label is -1 or ''. Without an array `labels`, all labels are -1.
   """
   arrays = _read_arrays(pathlib.Path(path), ('features',), ('labels',))
   features = own_images.convert_features('features', arrays['features'])
@@ -102,7 +102,7 @@ def read_partly_labeled(
 def read_batches(
   files: Iterable[pathlib.Path], num_features: int
 ) -> Iterator[tuple[list[str], np.ndarray]]:
-  """Yields batches of keys `<file>[<row>]` and float32 [batch, features]."""
+  """Yields names `<file>[<row>]` with vectors, float32 [batch, features]."""
   for file in files:
     try:
       vectors = read_vectors(file, num_features)

@@ -68,7 +68,7 @@ def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
-  """Reads height and width after EXIF rotation; seldom decodes pixels."""
+  """Height and width after EXIF rotation, mostly read from the header."""
   with _opening(file) as image:
     width, height = image.size
     orientation = image.getexif().get(PIL.ExifTags.Base.Orientation)

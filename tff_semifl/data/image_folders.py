@@ -4,7 +4,7 @@
 """Reads a user's image folders.
 
     server/<class>/<image>       labeled
-    clients/<client>/<image>     unlabeled, at any depth; there may be none
+    clients/<client>/<image>     unlabeled, at any depth
     clients/<client>/labels.csv  optional labels for metrics
     test/<class>/<image>         labeled; optional
 
@@ -39,9 +39,10 @@ _Folders = Mapping[str, Sequence[pathlib.Path]]
 
 
 class ImageFolders(NamedTuple):
-  """All images of a root folder, as in `sources.TaskData`.
+  """The images of server (`labeled`), clients (`unlabeled`) and test set.
 
-  `files` of server, test and clients are relative to the root folder.
+  `files` are the paths of all images, relative to the root folder: server, test
+  set, clients. Other fields are as in `sources.TaskData`.
   """
 
   class_names: tuple[str, ...]
@@ -67,8 +68,8 @@ def read_image_folders(
 
   If `form.size` is None, all images get the size of the server's images, or
   `DEFAULT_SIZE` if the server's images differ in size or are larger than
-  `MAX_DEFAULT_SIZE`. Clients' images that take more than `max_bytes_in_memory`
-  in all are kept in a file.
+  `MAX_DEFAULT_SIZE`. If all clients' images together take more than
+  `max_bytes_in_memory`, they are kept in a file.
   """
   root_path = pathlib.Path(root)
   problems = []
@@ -155,7 +156,6 @@ def _flatten(folders: _Folders) -> list[pathlib.Path]:
 def _label(
   images: np.ndarray, folders: _Folders, class_names: Sequence[str]
 ) -> sources.LabeledImages:
-  """Labels the images of class folders."""
   labels = np.repeat(
     np.array([class_names.index(name) for name in folders], np.int32),
     [len(files) for files in folders.values()],

@@ -50,9 +50,10 @@ def list_folders(
   *,
   are_clients: bool = False,
 ) -> dict[str, list[pathlib.Path]]:
-  """Lists the files of each subfolder, by name in order; appends to `problems`.
+  """Maps sorted names of subfolders to their files; appends to `problems`.
 
-  Subfolders whose names are equal after `own_labels.normalize` are merged.
+  Clients' files may be at any depth. Subfolders whose names are equal after
+  `own_labels.normalize` are merged.
   """
 
   def report(path: pathlib.Path, reason: str) -> None:
@@ -96,7 +97,7 @@ def list_tree(folder: pathlib.Path) -> list[pathlib.Path]:
 def walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
   """Yields a folder and all subfolders, each real folder once.
 
-  Follows links, except a link to a folder that contains the link.
+  A link is followed unless it leads to a folder that contains the link.
   """
   seen = set()
   pending = [folder]
@@ -179,10 +180,10 @@ def find_class_folders(
   class_names: Sequence[str],
   problems: list[data_errors.Problem],
 ) -> np.ndarray:
-  """The labels of clients' images in class folders, as in `read_labels`.
+  """The labels of images in clients' class folders, int32 [files].
 
-  If one folder inside a client is a class, all must be, lest the images of a
-  misspelled class count as unlabeled.
+  If one folder inside a client has the name of a class, all folders must have.
+  Otherwise the images of a misspelled class would count as unlabeled.
   """
   inside = [
     own_labels.normalize('/'.join(file.relative_to(root).parts[1:-1]))

@@ -59,8 +59,7 @@ def read(
 ) -> ReadImages:
   """Reads image files in the given order; appends to `problems`.
 
-  Images that would need more than `max_bytes_in_memory` in total are kept on
-  disk.
+  If the images need more than `max_bytes_in_memory` in total, they are on disk.
   """
   images = _allocate((len(files), *form.shape), max_bytes_in_memory)
   num_resized = 0

@@ -32,8 +32,8 @@ def storage_folder() -> pathlib.Path:
 def create_stored(shape: tuple[int, ...]) -> np.memmap:
   """Creates an array of zeros, uint8, that is mapped from a file.
 
-  The file is anonymous, and freed with the array or this process. Other
-  processes of this user can read the file by the array's `filename`.
+  The file is anonymous; its space is freed with the array or process. Other
+  processes of this user can open the file by the array's `filename`.
   """
   file = tempfile.TemporaryFile(dir=storage_folder())
   # A full disk fails here, rather than after minutes of reading photos.
@@ -82,7 +82,7 @@ class SiteImages:
     )
 
   def dataset(self, fields: Mapping[str, np.generic]) -> sites.SiteDataset:
-    """The dataset of a single site; `fields` are the scalars of its chunk."""
+    """The dataset of a single site, with scalars `fields` before the images."""
     # The runtime imports TFF, which prediction does not need.
     from tff_semifl.runtime import sites
 

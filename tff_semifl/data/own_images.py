@@ -3,8 +3,8 @@
 
 """Converts a user's images and feature vectors to arrays.
 
-Functions take the name of the field with the data. Errors say what the field
-contains, and what is expected.
+`field` is the name of the user's argument or array. Error messages say what the
+field contains, and what is expected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -108,7 +108,7 @@ def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
 
 
 def convert_examples(field: str, examples: Any) -> np.ndarray:
-  """Converts images, or feature vectors if examples have one dimension."""
+  """Converts images, or feature vectors if each example is a vector."""
   array = stack(field, examples)
   if array.ndim == 2:
     return convert_features(field, array)
@@ -203,9 +203,8 @@ def measure_features(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
   """The mean and standard deviation of each feature, as two tuples.
 
-  Only for the server's features, because clients' features are private. A
-  constant feature has the deviation 1, so that callers can divide by
-  deviations.
+  For the server's features only: clients' features are private. A constant
+  feature has deviation 1, so that callers can divide by deviations.
   """
   mean = features.mean(axis=0, dtype=np.float64)
   is_constant = features.min(axis=0) == features.max(axis=0)
@@ -218,9 +217,9 @@ def read_dataset(
 ) -> tuple[np.ndarray, np.ndarray | None]:
   """Reads the images and labels of a dataset; labels are None unless `labeled`.
 
-  Elements are (image, label), or mappings with an 'image' (or 'pixels', as in
-  TFF's data sets) and a 'label', batched or not. Unless `labeled`, an element
-  may be an image alone.
+  Elements, batched or not, are (image, label) or mappings. A mapping has the
+  keys 'image' (or 'pixels', as in TFF's data sets) and 'label'. Unless
+  `labeled`, labels may be missing.
   """
   if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
     raise ValueError(f'{field}: found a dataset without end')
@@ -279,7 +278,7 @@ def measure_pixels(
   """The mean and standard deviation of each channel, in 0..1, as two tuples.
 
   For the server's images only: clients' images are private. Deviations are at
-  least one gray level, so that callers can divide by them.
+  least one gray level, so that callers can divide by deviations.
   """
   levels = np.arange(256) / 255
   means, standard_deviations = [], []

@@ -3,7 +3,7 @@
 
 """Converts a user's labels to class indices.
 
-As in `own_images`, functions take the name of a field for error messages.
+`field` is the name of the user's argument or array, for error messages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -127,7 +127,7 @@ def index_server(
   """The names of all classes, and the server's labels as class indices.
 
   By default classes have the names of `name_classes`. With `needs_all`, each
-  class needs a label.
+  class needs at least one image.
   """
   if class_names is None:
     names = check_names(field, name_classes(field, labels))
@@ -170,9 +170,9 @@ def index_by_client(
 ) -> np.ndarray:
   """Converts the labels of each client's images to class indices.
 
-  `labels` is a sequence, or a mapping in the order of the clients, or None. A
-  client has labels as for `flatten`, or None without labels; a label of '' or
-  -1 becomes `sources.UNKNOWN_LABEL`.
+  `labels` is a sequence or mapping of each client's labels, in the order of the
+  clients. Labels are as for `flatten`; '' or -1 marks an image without a label.
+  None stands for a client without labels, or for no labels at all.
   """
   if labels is None:
     labels = [None] * len(shares)
@@ -200,10 +200,11 @@ def join(
   shares: Sequence[np.ndarray],
   client_names: Sequence[str],
 ) -> tuple[np.ndarray, list[int]]:
-  """Joins clients' labels for training and for metrics to int32 [images].
+  """Joins clients' labels for training and labels for metrics.
 
-  `labels` are both in this order. Also returns the clients with labels for
-  training. Raises a `DataError` if a client has labels of both kinds.
+  `labels` has the two arrays, int32 [images], in this order. Returns the joined
+  array, and the indices of clients with labels for training. Raises a
+  `DataError` if a client has labels of both kinds.
   """
   training, metrics = (
     [np.any(each[share] != sources.UNKNOWN_LABEL) for share in shares]

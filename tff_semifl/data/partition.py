@@ -13,7 +13,7 @@ from tff_semifl.randomness import random_seeds
 
 
 class LabelSplit(NamedTuple):
-  """int64 indices of labeled images, shuffled, and of unlabeled, in order."""
+  """int64 indices; labeled images are shuffled, unlabeled images sorted."""
 
   labeled: np.ndarray
   unlabeled: np.ndarray
@@ -72,9 +72,9 @@ def shuffle(num_labeled: int, seed: int) -> np.ndarray:
 def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
   """Partitions images at random, with the same number for each client.
 
-  A remainder of fewer images than clients is not used, as in SemiFL's code. The
-  result is int64 [num_clients, images of a client], because a million arrays
-  would take more memory. Raises a `ValueError` for too few images.
+  Returns indices, int64 [num_clients, images of a client]. The remainder, fewer
+  images than clients, is not used, as in SemiFL's code. Raises a `ValueError`
+  for too few images.
   """
   if not num_images:
     raise ValueError('no unlabeled image is left for the clients')
@@ -90,7 +90,7 @@ def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
 
 
 def check_shares(shares: Sequence[np.ndarray], num_images: int) -> None:
-  """Raises `ValueError` if an index is out of range or has several clients."""
+  """Raises `ValueError` if an index is out of range or of several clients."""
   given = np.concatenate([np.empty(0, np.int64), *shares])
   if len(given) and not 0 <= given.min() <= given.max() < num_images:
     raise ValueError(

@@ -59,7 +59,7 @@ def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def chunks(**fields: Any) -> tff.SequenceType:
-  """The type of chunks with these fields: types by name, in order."""
+  """The type of a dataset of chunks; `fields` maps names to types, in order."""
   return tff.SequenceType(collections.OrderedDict(fields))
 
 
@@ -102,7 +102,7 @@ class ClientPopulation:
 
     `seed` determines cohorts and dropouts: it is the run's seed, or the
     `cohort_seed` of a private run's key. `labeled_clients` train on their true
-    labels; with None, the data of clients have no labels by type.
+    labels. If it is None, the data of clients have no field `label`.
     """
     self._data = data
     self._partition = partition
@@ -147,7 +147,7 @@ class ClientPopulation:
   def with_features(self, features: np.ndarray) -> 'ClientPopulation':
     """A copy of this population with features, float32 [images, features].
 
-    In rounds datasets have images and features; in preparations datasets have
+    `datasets` then have images and features, but `preparation_datasets` have
     features in place of images.
     """
     changed = copy.copy(self)
@@ -170,7 +170,7 @@ class ClientPopulation:
     """Samples the cohort of a round uniformly without replacement.
 
     Round 0 has no clients: only the server trains (SemiFL, Algorithm 1). With
-    `in_passes`, successive cohorts divide a random order of all clients.
+    `in_passes`, cohorts are successive parts of a random order of all clients.
     """
     if round_num == 0:
       return []
@@ -208,7 +208,7 @@ class ClientPopulation:
     return datasets
 
   def _count_updates_before(self, round_num: int) -> None:
-    """Counts the client updates before `round_num`; usually adds one cohort."""
+    """Counts each client's updates in the rounds before `round_num`."""
     if round_num < self._num_rounds_counted:
       self._set_clients_per_round(self.clients_per_round)
     while self._num_rounds_counted < round_num:
@@ -220,7 +220,7 @@ class ClientPopulation:
     return [*map(_to_dataset, map(self._chunk, range(self.num_clients)))]
 
   def preparation_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
-    """Like `all_datasets`, with any features in place of images."""
+    """Like `all_datasets`, but with features, if there are any, as images."""
     if self._features is None:
       return self.all_datasets()
     return [
@@ -277,7 +277,7 @@ def concatenate_chunks(
 
 
 def _with_rows(spec: tf.TensorSpec, number: int | None) -> list[int | None]:
-  """The shape with another number of rows; scalars keep their shape."""
+  """The shape of `spec` with `number` rows; a scalar keeps its shape."""
   return [number, *spec.shape[1:]] if spec.shape.rank else []
 
 

@@ -32,12 +32,12 @@ _DECIMALS = 9
 def partition_main_classes(
   labels: np.ndarray, num_classes: int, skew: float, num_clients: int, seed: int
 ) -> list[np.ndarray]:
-  """Partitions each class: a fraction R to its main clients, the rest to all.
+  """Partitions images so that a client has more images of its main classes.
 
-  Each of K clients gets ceil(d / K) of the d classes as main classes, in turn:
-  the main classes of client u follow the main classes of client u - 1, and
-  class 0 follows the last class. If K >= d, the main class of client u is u
-  modulo d. If K < d, each class is a main class of one or two clients.
+  Each of K clients gets c = ceil(d / K) of the d classes as main classes. They
+  are assigned cyclically: client u gets the classes u*c to u*c + c - 1, modulo
+  d. If K >= d, each client has one main class. If K < d, each class is a main
+  class of one or two clients.
 
   Let class j have n_j images, a fraction q_j of all, and be a main class of m_j
   clients. Client u, with the main classes M_u, gets
@@ -47,8 +47,8 @@ def partition_main_classes(
   images of class i: equation 8 of Zhang et al., summed over the main classes of
   the client. The N_ui of all clients sum to n_i: every image has one client.
 
-  Counts are rounded class by class, by the largest remainder. Ties go to the
-  client with the fewest images. Images are drawn at random.
+  The N_ui are rounded class by class, by the largest-remainder method. Ties go
+  to the client with the fewest images. Images are drawn at random.
 
   `labels` are int [num_images]; the result is each client's int64 indices, in
   random order. `skew` is R: 0 gives all clients the same class fractions, 1
@@ -121,7 +121,7 @@ def partition_classes(
 
   Each class is cut, in the data's order, into the same number of shards, whose
   sizes differ by at most one image. Each client gets `classes_per_client`
-  shards, of which two may be of the same class. Every image has a client.
+  shards; several of them may be of the same class. Every image has a client.
 
   `labels` are int [num_images]; the result is each client's int64 indices.
   Raises a `ValueError` if classes cannot have equally many shards.
@@ -174,10 +174,10 @@ def partition_dirichlet(
 ) -> list[np.ndarray]:
   """Partitions each class by fractions from a Dirichlet distribution.
 
-  A client that already has the average number of images gets none of the next
-  class. If a client ends with fewer than 10 images, all classes are drawn anew.
-  A client's images of a class are consecutive in the data's order. Every image
-  has a client.
+  Classes are partitioned in turn. Once a client has the average number of
+  images, it gets none of later classes. If a client ends with fewer than 10
+  images, all classes are drawn anew. A client's images of a class are
+  consecutive in the data's order. Every image has a client.
 
   `labels` are int [num_images]; the result is each client's int64 indices.
   Raises a `ValueError` if no draw gives each client 10 images.
@@ -268,11 +268,11 @@ def count_classes(
 
 
 def measure_label_skew(counts: np.ndarray) -> float:
-  """The non-IID level R in 0..1: the mean distance of two clients' labels.
+  """The non-IID level R in 0..1: the mean distance between two clients.
 
-  The distance is half the sum of absolute differences of class fractions (total
-  variation). A single client has level 0. `counts` come from `count_classes`,
-  for clients that all have images.
+  The distance is the total variation: half the sum of absolute differences of
+  class fractions. A single client has level 0. `counts` come from
+  `count_classes`; each client needs an image.
   """
   n = len(counts)
   # In the sum over all pairs, the i-th of n sorted numbers counts i times

@@ -23,7 +23,7 @@ ExampleShape = tuple[int, ...]
 
 
 class ExampleKind(NamedTuple):
-  """A kind of examples."""
+  """The properties of a kind of examples: images or feature vectors."""
 
   name: str  # The plural noun.
   dtype: np.dtype  # Of values, in data and in computations.
@@ -93,8 +93,8 @@ class LabeledImages(NamedTuple):
 class ImagePool(NamedTuple):
   """The images that are partitioned among clients.
 
-  `true_labels`, as in `LabeledImages`, are only for metrics of pseudo-labels,
-  unless the client trains on labels.
+  `true_labels` are int32 [num_images]. Labeled clients train on true labels;
+  otherwise true labels are only for metrics of pseudo-labels.
   """
 
   images: Images
@@ -124,10 +124,10 @@ class TaskData(NamedTuple):
     shares: Each client's int64 indices into `unlabeled`; None if the task does
       not define the partition, as for most tasks.
     names: A name, such as the file, for each image of `train`, then `test`,
-      then `unlabeled`. If None, set and index name an image.
+      then `unlabeled`. If None, messages name images like `test[3]`.
     unlabeled_labels: int32 [number], the classes of `unlabeled`, or
-      `UNKNOWN_LABEL`; None if none is known. Only for partitions and
-      measurements, not for training, except those of `labeled_clients`.
+      `UNKNOWN_LABEL`; None if none is known. They are for partitions and
+      metrics; only `labeled_clients` train on them.
     client_names: A name for each client of `shares`; None if clients have only
       numbers.
     labeled_clients: The numbers of clients that have labels to train on, if the
@@ -145,7 +145,7 @@ class TaskData(NamedTuple):
 
   @property
   def server_images(self) -> np.ndarray:
-    """The images for statistics: `train`'s, or else `test`'s, not clients'."""
+    """The images for statistics: `train`, or `test` if `train` is empty."""
     return (self.train if len(self.train.labels) else self.test).images
 
 
@@ -167,12 +167,12 @@ def describe_equal_images(
   test: LabeledImages,
   evaluated: str,
 ) -> Iterator[str]:
-  """Yields lines on images in both training and test, or with several labels.
+  """Yields messages on images in both training and test, or with two labels.
 
   Images are equal if all pixels are equal, at the size used in training.
-  `groups` are the images for training by name, and `test` the images for
-  evaluation, test or validation as `evaluated` says. Images at sites are
-  unknown.
+  `groups` maps names in messages to training images. `test` has the images for
+  evaluation, and `evaluated` is 'test' or 'validation'. Images at sites are not
+  compared.
   """
   parts = [images.train.images, images.test.images]
   if not isinstance(images.unlabeled, image_storage.SiteImages | None):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runtimes of TFF computations: this process, Ray, or TFF's own worker.
+"""Runtimes of TFF computations: this process, or a Ray cluster.
 
 with runtime.simulation_context():
   state = process.initialize()
@@ -57,9 +57,9 @@ def simulation_context(
   """Sets the runtime of computations called in the `with` block.
 
   Replaces TFF's default context until the end of the block. `ray` is the Ray
-  cluster on which clients run; by default this process runs all. Other
-  arguments are those of `InProcessContext`, of which `ray` takes neither
-  `devices` nor `client_threads_per_operation`.
+  cluster on which clients run; by default this process runs all clients. See
+  `InProcessContext` for the other arguments. With `ray`, do not give `devices`
+  or `client_threads_per_operation`.
   """
   if ray is None:
     creator = contextlib.closing(
@@ -119,7 +119,7 @@ class EndedContext(tff.framework.SyncContext):
 
 
 def replace_context(context: tff.framework.SyncContext) -> None:
-  """Drops the default context, whose worker may outlive the process."""
+  """Sets the default context; frees the former context and its worker."""
   held = [tff.framework.get_context_stack().current]
   tff.framework.set_default_context(context)
 

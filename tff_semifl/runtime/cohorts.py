@@ -27,10 +27,10 @@ def grow_gpu_memory() -> None:
 
 
 class ClientPool:
-  """Threads for concurrent clients, assigned to `devices` round-robin.
+  """Threads for concurrent clients, and the devices of clients and server.
 
-  Client i works on device i modulo the number of devices, the server on the
-  first device.
+  Client i works on device i modulo the number of devices. The server works on
+  the first device.
   """
 
   def __init__(
@@ -79,7 +79,7 @@ class ClientPool:
 
 
 class Cohort:
-  """The clients of a call, or one of its clients, and the pool of threads."""
+  """The clients of a call, or one of them alone, and their pool of threads."""
 
   def __init__(self, total: int, pool: ClientPool, client: int | None = None):
     self.clients = range(total) if client is None else (client,)
@@ -93,7 +93,7 @@ class Cohort:
     return [each for each in self.clients if each not in self.absent]
 
   def map(self, fn: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
-    """Applies a function to each client's member, in the current thread."""
+    """Applies a function to each client's value, in the current thread."""
     if isinstance(fn, limited_functions.LimitedFunction):
       fn = fn.run_at_client
     return tuple(
@@ -104,8 +104,8 @@ class Cohort:
   def run_each(self, fn: Callable[[int, 'Cohort'], Any]) -> Iterator[Any]:
     """Yields `fn(client, cohort of this client)` for each client, in order.
 
-    All clients are scheduled at the first `next()`; as many clients as the pool
-    has threads work at the same time.
+    All clients are scheduled at the first `next()`. Each thread of the pool
+    runs one client at a time.
     """
 
     def run(client):

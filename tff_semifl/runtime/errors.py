@@ -21,7 +21,7 @@ class ComputationError(RuntimeError):
 
 
 class NotPortableError(RuntimeError):
-  """Code that can run only in the process that defines it."""
+  """Code can run only in this process, because it calls Python."""
 
 
 class WorkerError(RuntimeError):
@@ -47,7 +47,7 @@ def reason(error: Exception) -> BaseException:
 
 
 def of_code(code_type: tff.Type, error: tf.errors.OpError) -> ComputationError:
-  """Converts a TensorFlow error; the message has `code_type` if it is short."""
+  """Converts a TensorFlow error; a short `code_type` is in the message."""
   shown = f' of type {code_type.compact_representation()}'
   # Types of models can have thousands of characters.
   if len(shown) > _MAX_TYPE_LENGTH:

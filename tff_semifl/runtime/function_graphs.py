@@ -3,9 +3,9 @@
 
 """Reads graphs so that calls in one process share no state.
 
-TFF's worker runs each graph in a session. The runtime calls many graphs in one
-process and in several threads: function names must be unique, and each call
-must create its own variables and tables.
+TFF's worker runs each graph in a session. This package calls all graphs in one
+process and in several threads. Therefore function names must be unique, and
+each call must create its own variables and tables.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ def rename_functions(
 
 
 def read(code: Any) -> tf.compat.v1.GraphDef:
-  """The graph of a `TensorFlow` message, with unique function names."""
+  """Reads a `TensorFlow` protocol buffer as a graph without shared state."""
   graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
   # All functions of a process share one namespace.
   suffix = f'_graph_{next(_numbers)}'

@@ -3,9 +3,9 @@
 
 """The TensorFlow graphs of a computation, callable in this process.
 
-After compilation, all arithmetic is in graphs with tensors to feed and fetch.
-Each graph is imported once as a function, and called with eager tensors, which
-stay on their device. (TFF's worker runs each graph in a session instead.)
+After compilation, TensorFlow graphs contain all arithmetic of a computation.
+Each graph is imported once as a function. Calls take and return eager tensors,
+which stay on their device. (TFF's worker runs each graph in a session instead.)
 """
 
 from collections.abc import Callable, Sequence
@@ -40,8 +40,8 @@ REWRITING = private_api.RewriterConfig(
 def call(function: Any, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
   """Calls a concrete function, which has no captures, with eager tensors.
 
-  The call skips the checks of `function.__call__`, which take a fifth of the
-  time of a mean of many small arrays. (A call operation would leak memory.)
+  Skips the checks of `function.__call__`: the mean of many small arrays takes a
+  fifth less time. (TensorFlow's operation for calls would leak memory.)
   """
   context = private_api.eager_context()
   # Call options are local to this thread.
@@ -113,7 +113,7 @@ class GraphFunction:
     return self._pack(functools.partial(call, function), used)
 
   def _pack(self, run: Callable[..., Any], tensors: list[tf.Tensor]) -> Value:
-    """Runs a function of tensors, and packs the result of the graph."""
+    """Runs a function, and packs its tensors in the structure of the result."""
     try:
       fetched = run(tensors)
     except tf.errors.OpError as error:
@@ -167,7 +167,7 @@ def import_part(
 
 
 class GraphFunctionCache:
-  """A cache with one graph function for equal graphs, until it is unused."""
+  """A cache of graph functions in use; equal graphs share one function."""
 
   def __init__(
     self,

@@ -137,7 +137,7 @@ def _name(comp: tff.framework.ConcreteComputation) -> str:
 
 @contextlib.contextmanager
 def _equal_types_once() -> Iterator[None]:
-  """A context in which TFF deserializes equal types once, to save a second."""
+  """In the `with` block, TFF deserializes equal types once, to save time."""
   with _types_lock:
     serialization = private_api.type_serialization
     read = serialization.deserialize_type

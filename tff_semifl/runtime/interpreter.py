@@ -26,7 +26,7 @@ class Scope(NamedTuple):
   names: dict[str | None, Any]
 
   def bind(self, name: str | None, value: Any) -> 'Scope':
-    """A scope with one more name."""
+    """A copy of this scope with one more named value."""
     return self._replace(names={**self.names, name: value})
 
 
@@ -97,7 +97,7 @@ def _build_intrinsic(block):
 
 
 def build_function(result: Evaluate, name: str | None) -> Evaluate:
-  """A function from a scope to a function of one argument, called `name`."""
+  """A function from a scope to a function with the one parameter `name`."""
   return lambda scope: lambda argument: result(scope.bind(name, argument))
 
 

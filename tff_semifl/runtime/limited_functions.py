@@ -4,9 +4,9 @@
 """Graph functions that use few CPU threads per operation at clients.
 
 Several concurrent clients with one thread each train faster than one client
-with all cores, but the server works alone and needs all cores. TensorFlow has
-one number of threads for all operations of a device, but each session has its
-own devices. Therefore client code runs in a session.
+with all cores, but the server works alone and needs all cores. In TensorFlow,
+the number of threads is a setting of a device, and each session has devices of
+its own. Therefore client code runs in a session with few threads.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ _LOOPS = ('StatelessWhile', 'While')
 
 
 def check_environment() -> None:
-  """Checks that devices have their own threads."""
+  """Raises `RuntimeError` unless the environment sets `OWN_THREADS`."""
   if os.environ.get(OWN_THREADS) not in ('1', 'true'):
     raise RuntimeError(
       f'Threads of clients need {OWN_THREADS}=true in the environment, before'
@@ -78,7 +78,7 @@ def _build(
   fetches: Sequence[str],
   threads_per_operation: int,
 ) -> Callable[[Sequence[tf.Tensor]], list[tf.Tensor]] | None:
-  """Runs a graph in a session; None without a loop, or for a dataset."""
+  """A function that runs a graph in a session; None to use all threads."""
   if all(n.op not in _LOOPS for n in function_graphs.all_nodes(graph_def)):
     return None
   nodes = {node.name: node for node in graph_def.node}

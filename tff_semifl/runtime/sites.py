@@ -35,9 +35,9 @@ def is_name(text: str) -> bool:
 class SiteDataset:
   """A handle to a client's dataset, which only the client's site can read.
 
-  A `SiteDataset` replaces a `tf.data.Dataset` with one element. `fields` are
-  the scalar fields of the element by name, in order, which come before the
-  images.
+  A `SiteDataset` stands in for a `tf.data.Dataset` that has a single element.
+  The element has the scalars `fields`, in this order, and then the images of
+  the client.
   """
 
   site: str

@@ -6,12 +6,12 @@
 A compiled computation is a list of named steps. Each stage has
 
   steps of the server and steps common to all clients, one after the other
-  steps of the clients, all of them for one client at a time
+  steps of the clients: a client runs all of its steps without waiting
   aggregations of client values, one client after the other
 
-All steps of a client in a stage run together. The values of a client are
-aggregated while later clients work. A client that drops out in a stage is left
-out of the aggregates of this stage and of later stages.
+The values of a client are aggregated while later clients work. A client that
+drops out in a stage is left out of the aggregates of this stage and of later
+stages.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -123,7 +123,7 @@ def _build_stage(steps, wanted, cache, build_clients, build_step):
 def run_nothing(
   scope: interpreter.Scope,
 ) -> Generator[Sequence[Any], None, None]:
-  """A `RunClients` of clients without outputs."""
+  """A `RunClients` that runs no steps; the outputs of clients are empty."""
   yield from ([] for _ in scope.cohort.present())
 
 

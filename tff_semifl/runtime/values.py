@@ -9,8 +9,8 @@
 | dataset | its variant tensor |
 | struct | a list |
 | function inside of a computation | a callable of one argument |
-| value at the server | its member |
-| value at clients | a tuple with one member per client, or an `AllEqual` |
+| value at the server | the value itself |
+| value at clients | a tuple with one value per client, or an `AllEqual` |
 """
 
 from typing import Any, NamedTuple
@@ -91,7 +91,7 @@ def to_element_spec(element_type: tff.Type) -> Any:
 
 
 def to_dataset(variant: tf.Tensor, element_type: tff.Type) -> tf.data.Dataset:
-  """The dataset of a variant tensor, in the containers of `element_type`."""
+  """The dataset of a variant tensor, with elements of `element_type`."""
   return tf.data.experimental.from_variant(
     variant, to_element_spec(element_type)
   )

@@ -42,10 +42,10 @@ def name_software() -> str:
 
 
 class Actor:
-  """Runs programs on the devices of Ray, one at a time, and caches them."""
+  """Runs and caches programs, one at a time, on the device of the actor."""
 
   def __init__(self, threads_per_operation: int | None):
-    """Prepares TensorFlow; None stands for one thread per core."""
+    """Prepares TensorFlow; by default, an operation has a thread per core."""
     if threads_per_operation is not None:
       tf.config.threading.set_intra_op_parallelism_threads(
         threads_per_operation
@@ -76,10 +76,10 @@ class Actor:
   ) -> list[Any]:
     """Runs a program, and returns its encoded outputs.
 
-    `content` is a reference to the program's content, which is fetched if `key`
-    is new. `shared` has a list for each input: the encoded value if all clients
-    share the value, otherwise nothing. `own` has the values that are not
-    shared.
+    `content` holds a reference to the serialized program, fetched if `key` is
+    new. `shared` has a list for each input. If all clients share the input, the
+    list contains the encoded value; otherwise it is empty. `own` has the
+    encoded values of the other inputs, in order.
     """
     evaluate, output_types = self._program(key, content)
     if self._site is not None:

@@ -36,7 +36,7 @@ _WINDOW = 4
 
 
 class Task(NamedTuple):
-  """Work that `start` sends to an actor of `site`, or of no site if None."""
+  """A task: `start` sends it to an actor, at `site` unless that is None."""
 
   start: Callable[[ray.actor.ActorHandle], ray.ObjectRef]
   site: str | None = None
@@ -123,7 +123,7 @@ class ActorPool:
         actor.task = None
 
   def _submit(self, tasks, waiting, next_result):
-    """Gives a task to each ready actor without a task."""
+    """Sends a waiting task to each ready actor that has none."""
     ready = [actor for actor in self._actors if actor.is_ready]
     end = next_result + _WINDOW * len(ready)
     for actor in ready:
@@ -133,7 +133,7 @@ class ActorPool:
         actor.submit(number, tasks[number].start)
 
   def _drop_out(self, waiting):
-    """Results (None) for waiting tasks of sites without a ready actor."""
+    """Drops tasks of sites without a ready actor; their results are None."""
     there = {actor.site for actor in self._actors if actor.is_ready}
     results = {}
     for site, numbers in waiting.items():

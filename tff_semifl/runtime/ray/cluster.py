@@ -83,7 +83,7 @@ def check_address(address: str) -> None:
 
 
 def max_kept_bytes() -> int:
-  """The maximum bytes of data sets in the object store of each machine."""
+  """Half the bytes of the smallest object store, for programs and data."""
   sizes = [
     node['Resources'].get('object_store_memory', 0)
     for node in ray.nodes()
@@ -94,7 +94,7 @@ def max_kept_bytes() -> int:
 
 @contextlib.contextmanager
 def _own_handler(number: int) -> Iterator[None]:
-  """Restores a signal handler that Ray replaces."""
+  """Restores a signal handler that the `with` block replaces."""
   if threading.current_thread() is not threading.main_thread():
     yield
     return

@@ -6,9 +6,9 @@
 computation --stages--> steps of this process, and programs
   --Runner--> tasks --actor_pool--> actors, on all machines
 
-Ray's object store transfers each object to each machine once. Programs and the
-contents of datasets stay in the object store while in use; values that all
-clients share stay for one round.
+Ray's object store transfers each object to each machine once. A cache keeps
+programs and the contents of datasets in the object store for later rounds.
+Values that all clients share stay until the program has run for all clients.
 """
 
 import collections
@@ -53,7 +53,7 @@ class Runner:
     scope: interpreter.Scope,
     at_server: bool = False,
   ) -> Generator[list[Any] | None, None, None]:
-    """Runs a program for each client, or for the server; see `programs.Run`."""
+    """Runs a program for each client or the server, and yields its outputs."""
     cohort = None if at_server else scope.cohort
     clients = [0] if cohort is None else cohort.present()
     if clients:
@@ -140,7 +140,7 @@ class _Contents:
     self._references = collections.OrderedDict()
 
   def put(self, content: bytes) -> tuple[ray.ObjectRef, bool]:
-    """A reference to a content, and whether the content is new in the store."""
+    """A reference to stored bytes, and whether they are new in the store."""
     key = hashlib.sha256(content).digest()
     found = self._references.get(key)
     if found is not None:
@@ -159,8 +159,8 @@ class RayContext(in_process.InProcessContext):
   """Runs clients on actors, and everything else in this process.
 
   Results are bitwise equal to the results of `InProcessContext` if processors
-  and threads per operation are the same, because both aggregate in the same
-  order.
+  and threads per operation are equal, because both contexts aggregate clients
+  in order.
   """
 
   def __init__(self, runner: Runner, *, default_num_clients: int = 0):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hashes of programs that are the same in all processes."""
+"""Hashes of programs: equal programs have equal hashes in all processes."""
 
 from collections.abc import Iterator
 import hashlib
@@ -25,9 +25,9 @@ _NOT_COMPUTED = (
 def digest(block: tff.framework.ComputationBuildingBlock) -> str:
   """A SHA-256 hash of a block's operations, constants and types.
 
-  TFF's names, counters of TensorFlow and Keras, and the order of functions and
-  attributes differ between processes. Therefore nodes are hashed by position,
-  and functions by their content.
+  The names that TFF, TensorFlow and Keras generate, and the order of functions
+  and attributes, differ between processes. Therefore references to nodes are
+  hashed as positions, and references to functions as hashes of their content.
   """
 
   def hash_code(part):

@@ -58,7 +58,7 @@ def prepare(*, is_local: bool) -> None:
   """Sets environment variables of Ray that are not set yet.
 
   A local cluster requires a token with each request, because any user of this
-  machine can reach its ports. Ray reads the token on import.
+  machine can reach the cluster's ports. Ray reads the token on import.
   """
   check_installed()
   # By default Ray sends usage statistics to its makers.
@@ -122,7 +122,7 @@ def place(
 
 
 def site_of(machine: Mapping[str, Any]) -> str | None:
-  """The site of a machine of `ray.nodes`; None if it is not a site."""
+  """The site of a machine of `ray.nodes`; None for other machines."""
   for name in machine['Resources']:
     if name.startswith(SITE_RESOURCE):
       return name.removeprefix(SITE_RESOURCE)

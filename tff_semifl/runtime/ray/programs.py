@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Programs: steps of a computation as a function for another process.
+"""Converts steps of a computation into programs for other processes.
 
-A program is for one client: a map over clients becomes a call, and a zip of
-client values becomes a struct. Values that the steps take from the rest of the
-computation become inputs of the program. Each stage of a computation (`stages`)
+A program runs for one client at a time: a map over clients becomes a call, and
+a zip of client values becomes a struct. Values that the steps take from the
+rest of the computation become inputs. Each stage of a computation (`stages`)
 with client steps has one program, which runs for each client.
 """
 
@@ -35,9 +35,9 @@ _INPUT = 'program_input'
 class Program(NamedTuple):
   """A function from a struct of inputs to a struct of outputs.
 
-  `content` is the serialized function, and `key` a hash of `content`. `inputs`
-  evaluate the inputs in the original computation, each as `AllEqual` or a tuple
-  of client values. `input_types` have no placement.
+  `content` is the serialized function, and `key` its hash. Functions `inputs`
+  compute the program's inputs in the original computation: an `AllEqual` or a
+  tuple of client values. `input_types` are the types of one client's values.
   """
 
   key: str
@@ -178,7 +178,7 @@ def build_program(
 
 
 def _build_input(block, cache):
-  """A function from a scope to an input of a program, a value at clients."""
+  """A function from a scope to a program's input, as a value at clients."""
   evaluate = interpreter.build_evaluate(block, cache)
   block_type = block.type_signature
   if (

@@ -4,7 +4,7 @@
 """The site to which a process of a Ray cluster belongs.
 
 `launch.site` passes the path of the images in an environment variable to the
-processes of its machine. Only the processes of this machine read the images.
+processes of the site's machine. Only these processes read the images.
 """
 
 from collections.abc import Sequence
@@ -36,11 +36,11 @@ class Description(NamedTuple):
 
 
 class Site(NamedTuple):
-  """A site, as seen by the processes of its machine.
+  """A site, as the processes of the site's machine know it.
 
-  `images` is the path of a file of uint8 with all images, one after another,
-  and `messages` the path of a file for messages to the site's operator.
-  `approved` are the digests of approved programs; None if all programs may run.
+  The file `images` has the pixels of all images, uint8, one after another. The
+  file `messages` is for messages to the site's operator. `approved` are the
+  digests of approved programs; None if all programs may run.
   """
 
   description: Description
@@ -62,7 +62,7 @@ class Site(NamedTuple):
     return {_VARIABLE: json.dumps(self)}
 
   def read(self, dataset: sites.SiteDataset) -> tf.Tensor:
-    """The variant tensor of a handle's dataset, with this site's images."""
+    """Creates a handle's dataset from this site's images: a variant tensor."""
     name, num_images, image_shape = self.description
     if (dataset.site, dataset.image_shape) != (name, image_shape):
       raise errors.SiteError(
@@ -115,7 +115,7 @@ class Site(NamedTuple):
 def find_problem(
   name: str, image_shape: sites.ImageShape, found: Description | None
 ) -> str | None:
-  """The problem of a site with the description `found`; None if usable."""
+  """Why a site with the description `found` is unusable; None if usable."""
   if found is None or found.name != name:
     return 'it was not started by launch.site'
   if found.image_shape == image_shape:
@@ -130,7 +130,7 @@ def find_problem(
 
 
 def _may_be_images(part: tff.Type) -> bool:
-  """Whether a part of a result may be a batch of images or a dataset."""
+  """Whether a part of a result type may hold images: uint8, or a dataset."""
   if isinstance(part, tff.SequenceType):
     return True
   return (

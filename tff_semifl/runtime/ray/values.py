@@ -3,8 +3,8 @@
 
 """Encodes values for other processes.
 
-A tensor becomes a NumPy array. A dataset becomes a graph without large
-constants, such as images, which are sent separately and only once.
+A tensor becomes a NumPy array. A dataset becomes a graph without its large
+constants, such as images. These constants are sent separately and only once.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ _TAKEN = '_taken_content'
 
 
 class DatasetGraph(NamedTuple):
-  """A dataset's graph, and the entries to read its contents."""
+  """A serialized dataset graph, and references to its large constants."""
 
   graph: bytes
   contents: tuple[Any, ...]
@@ -39,8 +39,8 @@ def encode(
 ) -> Any:
   """Encodes a value as nested arrays, `DatasetGraph`s and `SiteDataset`s.
 
-  `take_content` stores the bytes of a large constant and returns an entry of
-  `DatasetGraph.contents`. Without `take_content`, graphs keep their constants.
+  `take_content` stores the bytes of a large constant and returns a reference
+  for `DatasetGraph.contents`. Without `take_content`, graphs keep constants.
   """
   if isinstance(value_type, tff.StructType):
     return [
@@ -59,7 +59,7 @@ def decode(
   read_content: Callable[[Any], bytes] | None = None,
   read_site: Callable[[sites.SiteDataset], tf.Tensor] | None = None,
 ) -> Any:
-  """Decodes a value; `read_content` is the inverse of `take_content`."""
+  """Decodes a value; `read_content` and `read_site` resolve references."""
   if isinstance(message, DatasetGraph):
     return _decode_dataset(message, read_content)
   if isinstance(message, sites.SiteDataset):
