@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The base class of methods in one place, and the argument of their losses."""
+"""The base class of semi-supervised methods that train in one place."""
 
 import abc
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ _Purpose = random_seeds.Purpose
 
 
 class PooledStepOutput(NamedTuple):
-  """The result of a loss function for a step."""
+  """What a method's loss function returns for a step."""
 
   loss: tf.Tensor  # A float32 scalar.
   # float32 [labeled, classes], with which the student's accuracy is computed.
@@ -53,7 +53,7 @@ class PooledStep:
 
   @property
   def progress(self) -> tf.Tensor:
-    """The fraction of all steps before this step, a float32 scalar."""
+    """The fraction of the run before this step, a float32 scalar."""
     return tf.cast(self.num, tf.float32) / self.total_steps
 
   def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
@@ -67,31 +67,31 @@ class PooledStep:
     )
 
   def weak_images(self, key: int = 0) -> tf.Tensor:
-    """Weakly augmented unlabeled images, uint8; draws depend on `key`."""
+    """Weakly augmented unlabeled images, uint8; each `key` draws anew."""
     return self.weak_augmentation(
       self.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
   def strong_images(self, key: int = 0) -> tf.Tensor:
-    """Strongly augmented unlabeled images, uint8; draws depend on `key`."""
+    """Strongly augmented unlabeled images, uint8; each `key` draws anew."""
     return self.strong_augmentation(
       self.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )
 
   def logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """The student's logits in training mode, float32 [batch, classes] each.
+    """The student's logits for each part, float32 [images, classes].
 
-    All images, uint8 or float32 in 0..255, form one batch.
+    The parts, uint8 or float32 images in 0..255, form one training-mode batch.
     """
     return self._pass(self.classifier.train_logits, self.student, parts)
 
   def teacher_logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """The averaged model's logits, without gradient; otherwise as `logits`."""
+    """Like `logits`, but of the teacher (averaged student) and constant."""
     found = self._pass(self.classifier.train_logits, self.teacher, parts)
     return [tf.stop_gradient(logits) for logits in found]
 
   def features(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """The inputs of the student's last, dense layer; otherwise as `logits`."""
+    """Like `logits`, but the inputs of the last layer, which must be dense."""
     features = features_lib.require_features(self.classifier.features)
     return self._pass(features.train, self.student, parts)
 
@@ -126,7 +126,7 @@ class PooledMethod(settings.Settings, abc.ABC):
   def create_head(
     self, classifier: functional.ImageClassifier, seed: int
   ) -> tuple[np.ndarray, ...]:
-    """Initial weights to train in addition to the model's weights."""
+    """Initial weights of a head, trained with the model; by default none."""
     del classifier, seed
     return ()
 
