@@ -4,8 +4,8 @@
 """Pillow's color operations, for batches of images.
 
 RandAugment uses Pillow's `ImageOps` and `ImageEnhance`, including their
-rounding and clipping. KerasCV's layers differ: they keep fractions of gray
-levels, posterize all images to one bit depth, and equalize with another step.
+rounding and clipping. KerasCV's layers equalize differently, keep
+fractions of gray levels, and posterize all images to the same bit depth.
 
 All operations take and return float32 images [batch, height, width, 3] of whole
 gray levels in 0..255. Thresholds and factors are [batch] or scalars.
@@ -39,7 +39,7 @@ def solarize(images: tf.Tensor, threshold: tf.Tensor | int) -> tf.Tensor:
 
 
 def posterize(images: tf.Tensor, num_bits: tf.Tensor | int) -> tf.Tensor:
-  """Keeps the first `num_bits`, 0..8, of gray levels (`ImageOps.posterize`)."""
+  """Keeps the top `num_bits` (0..8) of gray levels (`ImageOps.posterize`)."""
   step = _spread(tf.bitwise.left_shift(1, 8 - num_bits))
   return tf.floor(images / step) * step
 
@@ -157,7 +157,7 @@ def _enhance(
 
 
 def _luma(images: tf.Tensor) -> tf.Tensor:
-  """Gray images of `Image.convert('L')`, int32 [batch, height, width, 1]."""
+  """Grayscale as in `Image.convert('L')`, int32 [batch, height, width, 1]."""
   weighted = tf.cast(images, tf.int32) * tf.constant(_LUMA_WEIGHTS)
   total = tf.reduce_sum(weighted, axis=-1, keepdims=True)
   return tf.bitwise.right_shift(total + 0x8000, 16)

@@ -4,10 +4,10 @@
 """The RandAugment of FedMatch's authors.
 
 For each image six operations are drawn, with replacement, from a pool of 13,
-and all six are applied. The strength of an operation is an entry of a table
-of ten, whose index is drawn below a random bound of 2 to 5. In the authors'
-code the operations of an image share one bound, and shears interpolate
-bicubically. Here each operation draws a bound, and shears are bilinear.
+and all six are applied. Strengths are entries of tables of ten. The index of an
+entry is drawn below a bound, and the bound from 2 to 5. In the authors' code
+the operations of an image share one bound, and shears interpolate bicubically.
+Here each operation draws a bound, and shears interpolate bilinearly.
 """
 
 from collections.abc import Callable
@@ -82,7 +82,7 @@ def create_operations() -> list[rand_augment.Operation]:
 def _two_ways(
   name: str, amount: float, apply: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 ) -> rand_augment.Operation:
-  """An operation of random sign; table index 9 has the strength `amount`."""
+  """An operation with strength `amount` * index / 9 and a random sign."""
   return rand_augment.Operation(
     name,
     functools.partial(geometric_operations.draw_signed, _draw_indices),

@@ -8,8 +8,8 @@ each with its own strength, and applied with probability 1/2. Then a box of each
 image is covered (cutout). The versions differ in some strengths, in the fill
 around an image, and in the position of the box.
 
-SemiFL's paper says that it uses FixMatch's RandAugment (Sohn et al., NeurIPS
-2020); its code has the RandAugment of `semifl_policy`. Zhang et al. use
+SemiFL's paper names FixMatch's RandAugment (Sohn et al., NeurIPS 2020), but
+SemiFL's code has the RandAugment of `semifl_policy`. Zhang et al. use
 "RandAugmentMC" of FixMatch's best known PyTorch implementation. In the PyTorch
 version, enhancement factors are below 1, and posterization keeps 4 to 7 bits
 instead of 1 to 4. Translations are fractions of the image, the fill is black,

@@ -99,7 +99,7 @@ def _decompose(layer: tf.keras.layers.Layer) -> tf.keras.layers.Layer:
 
 
 class Parts(NamedTuple):
-  """Whether each trainable weight of a model is part of sigma or of phi."""
+  """Boolean masks of sigma and phi among the trainable weights of a model."""
 
   sigma: tuple[bool, ...]
   phi: tuple[bool, ...]

@@ -73,7 +73,7 @@ def _find_normalizing(
 ) -> list[static_batch_norm.StaticBatchNormalization]:
   """The layers that normalize by batch statistics in training.
 
-  The model is called once, because it may call layers with `training=False`.
+  The model is called once, to see which layers get `training=True`.
   """
   kind = static_batch_norm.StaticBatchNormalization
   inner = keras_conversion.inner_layers(model)

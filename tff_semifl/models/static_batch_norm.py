@@ -3,8 +3,8 @@
 
 """Batch normalization without running averages (appendix B of SemiFL).
 
-In training, a layer normalizes by the statistics of its batch. In inference, it
-uses statistics of a separate pass over data (`core.batch_norm_statistics`).
+In training, a layer normalizes by the statistics of its batch; in inference, by
+the statistics of a separate pass over data (`core.batch_norm_statistics`).
 Keras's own layer updates moving averages in training. TFF cannot trace these
 updates, and federated averaging would corrupt the averages.
 

@@ -3,8 +3,8 @@
 
 """SemiFL's WideResNet, and its building blocks.
 
-Initialization, padding and epsilon are as in SemiFL's code, and differ from
-FixMatch's and Keras's.
+Initialization, padding and epsilon are as in SemiFL's code. The defaults of
+Keras and the code of FixMatch differ in part.
 
 References:
   Zagoruyko, Komodakis. Wide residual networks. BMVC 2016.
@@ -23,7 +23,7 @@ from tff_semifl.randomness import random_seeds
 def default_num_groups(image_shape: tuple[int, int, int]) -> int:
   """The default number of groups of blocks; the last has at least 8x8 pixels.
 
-  Images of 8x8 pixels have 1 group; 16x16, 2; 32x32, 3; 96x96, 4.
+  For 8x8, 16x16, 32x32 and 96x96 pixels there are 1, 2, 3 and 4 groups.
   """
   return max(int(math.log2(min(image_shape[:2]))) - 2, 1)
 
@@ -31,7 +31,7 @@ def default_num_groups(image_shape: tuple[int, int, int]) -> int:
 def count_blocks(
   image_shape: tuple[int, int, int], depth: int, num_groups: int | None
 ) -> tuple[int, int]:
-  """The number of groups (by default `default_num_groups`) and blocks in each.
+  """The number of groups, by default `default_num_groups`, and blocks in each.
 
   The depth counts the stem, a projection in each group, and two convolutions in
   each block. `depth - 1` must thus be an odd multiple of `num_groups`.

@@ -68,7 +68,7 @@ class ClientLossWeights(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedMatch(system.System):
-  """FedMatch with helpers, the models of similar clients, for pseudo-labels."""
+  """FedMatch: disjoint learning, with models of similar clients as helpers."""
 
   usual = types.MappingProxyType(
     {'model': 'fedmatch_resnet', 'strong_augmentation': 'fedmatch'}

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Pi-Model and Mean Teacher: consistency of two weak augmentations.
+"""The Pi-Model and Mean Teacher: consistency under two weak augmentations.
 
 References:
   Laine, Aila. Temporal ensembling for semi-supervised learning. ICLR 2017. The

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""MixMatch (Berthelot et al., NeurIPS 2019), and its mixup of batches.
+"""MixMatch (Berthelot et al., NeurIPS 2019): mixup and interleaved batches.
 
 References:
   Berthelot, Carlini, Goodfellow, Papernot, Oliver, Raffel. MixMatch: A holistic

@@ -273,7 +273,7 @@ def _draw_indices(
   context: federated_process.RoundContext,
   steps: Steps,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Indices of each step's labeled and unlabeled images, [steps, images]."""
+  """Indices of each step's labeled and unlabeled images, int32 [steps, n]."""
 
   def draw(num_images, size, purpose):
     # A round is one batch of the stream.
@@ -299,7 +299,7 @@ def _draw_indices(
 
 
 def move_average(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
-  """The moving average `decay * average + (1 - decay) * weights`, by tensor.
+  """The moving averages `decay * average + (1 - decay) * weights` of tensors.
 
   (Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
   consistency targets improve semi-supervised deep learning results. NeurIPS

@@ -67,13 +67,13 @@ class PooledStep:
     )
 
   def weak_images(self, key: int = 0) -> tf.Tensor:
-    """Weakly augmented unlabeled images, uint8; each `key` draws anew."""
+    """Weakly augmented unlabeled images, uint8; draws differ between keys."""
     return self.weak_augmentation(
       self.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
   def strong_images(self, key: int = 0) -> tf.Tensor:
-    """Strongly augmented unlabeled images, uint8; each `key` draws anew."""
+    """Strongly augmented unlabeled images, uint8; draws differ between keys."""
     return self.strong_augmentation(
       self.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )
@@ -86,12 +86,12 @@ class PooledStep:
     return self._pass(self.classifier.train_logits, self.student, parts)
 
   def teacher_logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """Like `logits`, but of the teacher (averaged student) and constant."""
+    """The teacher's logits, without gradient; arguments are as in `logits`."""
     found = self._pass(self.classifier.train_logits, self.teacher, parts)
     return [tf.stop_gradient(logits) for logits in found]
 
   def features(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """Like `logits`, but the inputs of the last layer, which must be dense."""
+    """The inputs of the student's dense last layer; arguments as in `logits`."""
     features = features_lib.require_features(self.classifier.features)
     return self._pass(features.train, self.student, parts)
 
@@ -133,7 +133,7 @@ class PooledMethod(settings.Settings, abc.ABC):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UnlabeledLoss(settings.Settings):
-  """A constant weight of the loss of unlabeled images."""
+  """A constant weight for the loss of unlabeled images."""
 
   unlabeled_loss_weight: float = settings.setting(
     1.0, 'Weight of the loss of unlabeled images.', settings.AT_LEAST_0
@@ -142,7 +142,7 @@ class UnlabeledLoss(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RampedLoss(UnlabeledLoss):
-  """A weight of the loss of unlabeled images that rises during training."""
+  """A weight, rising during training, for the loss of unlabeled images."""
 
   ramp_up_share: float = settings.setting(
     0.4,

@@ -115,7 +115,7 @@ class ReMixMatch(pooled_method.PooledMethod):
 def _rotation_loss(
   step: pooled_method.PooledStep, views: tf.Tensor
 ) -> tf.Tensor:
-  """The cross-entropy of predicted rotations of images."""
+  """The cross-entropy of the rotation classifier."""
   rotated, num_turns = rotate(views)
   (features,) = step.features(rotated)
   kernel, bias = step.head

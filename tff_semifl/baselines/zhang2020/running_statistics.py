@@ -81,8 +81,8 @@ def track(
 ) -> tff.learning.optimizers.Optimizer:
   """An optimizer that also updates running averages, if the model has any.
 
-  The optimizer takes trainable weights, then running averages. The loss term
-  `pull` has the gradients of running averages.
+  The optimizer takes trainable weights, then running averages. The loss must
+  include `pull`, which has the gradients of running averages.
   """
   if classifier.batch_moments is None:
     return optimizer

@@ -124,7 +124,7 @@ def load(
   """Loads a pretrained backbone.
 
   `name` is efficientnet_lite0, a network of Keras Applications, or a `.keras`
-  file. Images are resized to `image_size`; by default the file's or 224x224.
+  file. Images are resized to `image_size`: by default, the file's or 224x224.
   """
   if name.endswith(SUFFIX):
     return load_keras_file(pathlib.Path(name), image_size)
