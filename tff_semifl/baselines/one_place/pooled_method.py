@@ -91,7 +91,7 @@ class PooledStep:
     return [tf.stop_gradient(logits) for logits in found]
 
   def features(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """The inputs of the student's dense last layer; arguments as in `logits`."""
+    """The inputs of the student's dense last layer; arguments: see `logits`."""
     features = features_lib.require_features(self.classifier.features)
     return self._pass(features.train, self.student, parts)
 
