@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The type of augmentations, and weak augmentation of images and features."""
+"""The `Augmentation` type, and weak augmentation of images and features."""
 
 from collections.abc import Callable, Sequence
 
@@ -26,13 +26,13 @@ def flip_and_crop(
   """Flips each image with probability 1/2, then shifts it at random.
 
   A shift crops the reflect-padded image at one of (2 * padding + 1)^2 equally
-  likely offsets; the border pixel is not repeated. `flip=False` and `padding=0`
-  are the identity.
+  likely offsets; the border pixel is not repeated. With `flip=False` and
+  `padding=0` the images are unchanged.
 
   Args:
     images: [batch, height, width, channels] of any dtype and value range.
     seed: int32 [2], a stateless seed.
-    flip: Whether a mirror image has the same class (not for digits).
+    flip: Whether to flip; digits, for example, must not be flipped.
     padding: Largest shift in pixels, less than height and width.
   """
   num_images, height, width, channels = tf.unstack(tf.shape(images))

@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pillow's operations on gray levels, for batches of images.
+"""Pillow's color operations, for batches of images.
 
 RandAugment uses Pillow's `ImageOps` and `ImageEnhance`, including their
-rounding and clipping. KerasCV's layers differ: they use another step in
-equalization, keep fractions of gray levels, and posterize all images equally.
+rounding and clipping. KerasCV's layers equalize differently, keep
+fractions of gray levels, and posterize all images to the same bit depth.
 
 All operations take and return float32 images [batch, height, width, 3] of whole
-gray levels in 0..255. Strengths are [batch] or a scalar.
+gray levels in 0..255. Thresholds and factors are [batch] or scalars.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def solarize(images: tf.Tensor, threshold: tf.Tensor | int) -> tf.Tensor:
 
 
 def posterize(images: tf.Tensor, num_bits: tf.Tensor | int) -> tf.Tensor:
-  """Keeps the highest 0..8 bits of gray levels (`ImageOps.posterize`)."""
+  """Keeps the top `num_bits` (0..8) of gray levels (`ImageOps.posterize`)."""
   step = _spread(tf.bitwise.left_shift(1, 8 - num_bits))
   return tf.floor(images / step) * step
 
@@ -61,7 +61,7 @@ def auto_contrast(images: tf.Tensor) -> tf.Tensor:
 
 
 def equalize(images: tf.Tensor) -> tf.Tensor:
-  """Makes gray levels equally frequent by channel (`ImageOps.equalize`).
+  """Equalizes the histogram of each channel (`ImageOps.equalize`).
 
   A channel is unchanged if it has a single gray level, or fewer than 255 pixels
   below its highest level, as in all images up to 15x15.
@@ -106,7 +106,7 @@ def enhance_brightness(
 
 
 def enhance_color(images: tf.Tensor, factor: tf.Tensor | float) -> tf.Tensor:
-  """Extrapolates from the gray image by a factor (`ImageEnhance.Color`).
+  """Scales the color saturation by a factor (`ImageEnhance.Color`).
 
   Factor 1 is the identity; factor 0 returns the gray image.
   """
@@ -115,9 +115,9 @@ def enhance_color(images: tf.Tensor, factor: tf.Tensor | float) -> tf.Tensor:
 
 
 def enhance_contrast(images: tf.Tensor, factor: tf.Tensor | float) -> tf.Tensor:
-  """Extrapolates from the mean level by a factor (`ImageEnhance.Contrast`).
+  """Scales the contrast by a factor (`ImageEnhance.Contrast`).
 
-  Factor 1 is the identity; factor 0 returns the mean.
+  Factor 1 is the identity; factor 0 returns the mean gray level everywhere.
   """
   luma = _luma(images)
   num_pixels = tf.reduce_prod(tf.shape(images)[1:3])
@@ -130,7 +130,7 @@ def enhance_contrast(images: tf.Tensor, factor: tf.Tensor | float) -> tf.Tensor:
 def enhance_sharpness(
   images: tf.Tensor, factor: tf.Tensor | float
 ) -> tf.Tensor:
-  """Extrapolates from the smoothed image (`ImageEnhance.Sharpness`).
+  """Scales the sharpness by a factor (`ImageEnhance.Sharpness`).
 
   Factor 1 is the identity; factor 0 smooths all but the outermost pixels.
   """
@@ -150,21 +150,21 @@ def enhance_sharpness(
 def _enhance(
   images: tf.Tensor, degenerate: tf.Tensor, factor: tf.Tensor | float
 ) -> tf.Tensor:
-  """`Image.blend`: factor 0 returns the degenerate image, 1 the image."""
+  """`Image.blend`: factor 0 returns `degenerate`, factor 1 returns `images`."""
   return _to_gray_levels(
     degenerate + product(_spread(factor), images - degenerate)
   )
 
 
 def _luma(images: tf.Tensor) -> tf.Tensor:
-  """`Image.convert('L')`, as int32 [batch, height, width, 1]."""
+  """Grayscale as in `Image.convert('L')`, int32 [batch, height, width, 1]."""
   weighted = tf.cast(images, tf.int32) * tf.constant(_LUMA_WEIGHTS)
   total = tf.reduce_sum(weighted, axis=-1, keepdims=True)
   return tf.bitwise.right_shift(total + 0x8000, 16)
 
 
 def _is_between_ends(size: tf.Tensor) -> tf.Tensor:
-  """Whether an index is neither the first nor the last: bool [size]."""
+  """Whether each index is neither the first nor the last, bool [size]."""
   index = tf.range(size)
   return (index > 0) & (index < size - 1)
 
@@ -175,7 +175,7 @@ def _spread(strength: tf.Tensor | float) -> tf.Tensor:
 
 
 def _to_gray_levels(values: tf.Tensor) -> tf.Tensor:
-  """Clips to 0..255 and truncates fractions, like a cast to a byte."""
+  """Clips values to 0..255 and truncates fractions."""
   return tf.floor(tf.clip_by_value(values, 0.0, 255.0))
 
 
@@ -184,10 +184,10 @@ _LIMIT = 1e30
 
 
 def product(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
-  """The product of floats below 1e30, rounded before any addition.
+  """A product of floats below 1e30 that XLA cannot fuse with an addition.
 
-  XLA computes `a * b + c` with a single rounding. After truncation, some gray
-  levels would then differ from Pillow's.
+  XLA would round `a * b + c` only once, and some gray levels would differ from
+  Pillow's.
   """
   # XLA cannot fuse a minimum into a multiply-add.
   return tf.minimum(first * second, _LIMIT)

@@ -4,10 +4,10 @@
 """The RandAugment of FedMatch's authors.
 
 For each image six operations are drawn, with replacement, from a pool of 13,
-and all six are applied. A strength is an index into a table of ten entries,
-drawn below a random bound of 2 to 5. In the authors' code the operations of an
-image share one bound, and shears interpolate bicubically. Here each operation
-draws its own bound, and shears interpolate bilinearly.
+and all six are applied. Strengths are entries of tables of ten. The index of an
+entry is drawn below a bound, and the bound from 2 to 5. In the authors' code
+the operations of an image share one bound, and shears interpolate bicubically.
+Here each operation draws a bound, and shears interpolate bilinearly.
 """
 
 from collections.abc import Callable
@@ -55,9 +55,9 @@ def build_fedmatch_rand_augment() -> augmentation.Augmentation:
 
 
 def create_operations() -> list[rand_augment.Operation]:
-  """Creates the 13 operations, with names and order of the authors' code.
+  """The 13 operations, named and ordered as in the authors' code.
 
-  Parameters are indices, int32 [batch] in 0..4, or in -4..4.
+  Parameters are table indices, int32 [batch]: 0..4, or -4..4 if signed.
   """
   color = color_operations
   fixed = color_operations.create_fixed_operation
@@ -82,7 +82,7 @@ def create_operations() -> list[rand_augment.Operation]:
 def _two_ways(
   name: str, amount: float, apply: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 ) -> rand_augment.Operation:
-  """A signed operation, with strength `amount` at the last index."""
+  """An operation with strength `amount` * index / 9 and a random sign."""
   return rand_augment.Operation(
     name,
     functools.partial(geometric_operations.draw_signed, _draw_indices),

@@ -4,16 +4,16 @@
 """Two versions of FixMatch's RandAugment.
 
 For each image two operations are drawn, with replacement, from a pool of 14,
-each with its own strength, and applied with probability 1/2. Then a box is
-covered in all images. The versions differ in some strengths, in the fill around
-an image, and in the position of the box.
+each with its own strength, and applied with probability 1/2. Then a box of each
+image is covered (cutout). The versions differ in some strengths, in the fill
+around an image, and in the position of the box.
 
-SemiFL's paper says that it uses FixMatch's RandAugment (Sohn et al., NeurIPS
-2020); its code has the RandAugment of `semifl_policy`. Zhang et al. use
+SemiFL's paper names FixMatch's RandAugment (Sohn et al., NeurIPS 2020), but
+SemiFL's code has the RandAugment of `semifl_policy`. Zhang et al. use
 "RandAugmentMC" of FixMatch's best known PyTorch implementation. In the PyTorch
-version enhancements only weaken, posterization keeps four more bits,
-translations are fractions of the image, the fill is black, and the box is moved
-into the image at two borders, as in SemiFL's code (`cut_out_beside`).
+version, enhancement factors are below 1, and posterization keeps 4 to 7 bits
+instead of 1 to 4. Translations are fractions of the image, the fill is black,
+and boxes are placed as in SemiFL's code (`cut_out_beside`).
 """
 
 from collections.abc import Callable
@@ -73,7 +73,7 @@ def build_fixmatch_rand_augment() -> augmentation.Augmentation:
 
 
 def build_fixmatch_pytorch_rand_augment() -> augmentation.Augmentation:
-  """Creates the PyTorch version, for images with 1 or 3 channels.
+  """Creates the RandAugment of FixMatch in PyTorch, for 1 or 3 channels.
 
   References:
     `dataset/randaugment.py` of https://github.com/kekmodel/FixMatch-pytorch and
@@ -156,7 +156,7 @@ def _solarize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
 def _move(
   version: Version, name: str, to_maps: Callable[..., tf.Tensor]
 ) -> rand_augment.Operation:
-  """Creates a geometric operation from (images, levels) -> affine maps."""
+  """A geometric operation; `to_maps` is (images, levels) -> affine maps."""
   return rand_augment.Operation(
     name,
     functools.partial(geometric_operations.draw_signed, _draw_levels),
@@ -230,7 +230,7 @@ FIXMATCH = Version(
 
 
 def _translate_by_share(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
-  """The translation by a fraction of the image, in whole pixels."""
+  """The translation, a fraction of the image's side, in whole pixels."""
   shares = levels * _TRANSLATION_SHARE / FULL_LEVEL
   # Truncates, like Python's `int`.
   return tf.cast(shares * tf.cast(size, tf.float64), tf.int32)

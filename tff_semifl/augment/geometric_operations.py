@@ -27,8 +27,8 @@ _FIXED_POINT_BITS = 16
 def affine(**numbers: tf.Tensor) -> tf.Tensor:
   """Affine maps, float64 [batch, 6], that are the identity except at `numbers`.
 
-  `numbers` are [batch], named a to f: b shifts row y by b * y, d shifts column
-  x by d * x; c and f fetch the pixel c to the right and f below.
+  `numbers`, [batch], are coefficients named a to f: b shears rows, d shears
+  columns, and c and f shift the image left and up by that many pixels.
   """
   numbers = {
     name: tf.cast(number, tf.float64) for name, number in numbers.items()
@@ -96,7 +96,7 @@ def fetch_bilinear(
 ) -> tf.Tensor:
   """Applies affine maps with bilinear interpolation (`Image.BILINEAR`).
 
-  Border pixels are repeated outside of the image, and fractions of gray levels
+  Interpolation at the border repeats border pixels. Fractions of gray levels
   are truncated. Arguments are as in `fetch_nearest`.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
@@ -160,12 +160,11 @@ def cut_out_beside(
   num_pixels: tf.Tensor | int,
   fill: float,
 ) -> tf.Tensor:
-  """Covers a box near a random point of each image.
+  """Covers a square box around a point of each image.
 
-  The box starts at half its size above and left of the point. At the left and
-  upper borders it moves into the image, as in SemiFL's code. `points` are
-  float32 [batch, 2] in 0..1; `num_pixels` is the height and width of the box,
-  without Pillow's last row and column.
+  At the left and upper borders the box moves into the image, as in SemiFL's
+  code. `points`, float32 [batch, 2], are x and y as fractions of width and
+  height. The side of the box is `num_pixels` + 1, as Pillow draws rectangles.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   size = tf.stack([width, height])
@@ -178,7 +177,7 @@ def cut_out_beside(
 
 
 def _fetch(images: tf.Tensor, columns: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-  """Fetches pixels; positions outside of an image give a border pixel."""
+  """Fetches pixels; outside of the image, the nearest border pixels."""
   num_images, height, width, channels = tf.unstack(tf.shape(images))
   first_rows = (tf.range(num_images) * height)[:, tf.newaxis, tf.newaxis]
   pixels = (first_rows + tf.clip_by_value(rows, 0, height - 1)) * width
@@ -195,7 +194,7 @@ def draw_signs(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 def draw_signed(
   draw: Callable[..., tf.Tensor], num_images: tf.Tensor, seed: tf.Tensor
 ) -> tf.Tensor:
-  """Draws a number for each image with `draw`, and its sign."""
+  """Draws a number for each image with `draw`, and gives it a random sign."""
   numbers = draw(num_images, random_draws.fold_in(seed, 0))
   return numbers * draw_signs(num_images, random_draws.fold_in(seed, 1))
 

@@ -36,9 +36,9 @@ _Draw = Callable[[tf.Tensor, tf.Tensor], Any]
 def build_gentle_rand_augment() -> augmentation.Augmentation:
   """KerasCV's RandAugment, for images with 1 or 3 channels, at low strength.
 
-  Each image gets two operations with strengths of about 0.3, which for
-  translations are fractions of a side. (KerasCV's default is three operations
-  of about 0.5.)
+  Two operations of magnitude 0.3 are drawn for each image (KerasCV's default:
+  three of 0.5). A drawn operation is applied with probability 10/11.
+  Translations are at most 0.3 of a side.
   """
   return functools.partial(
     rand_augment.apply_random_operations,
@@ -51,7 +51,7 @@ def build_gentle_rand_augment() -> augmentation.Augmentation:
 # Cached, because a program creates its task several times.
 @functools.lru_cache(maxsize=1)
 def create_operations() -> tuple[rand_augment.Operation, ...]:
-  """The ten operations of `keras_cv.layers.RandAugment`, in its order."""
+  """The ten operations of `keras_cv.layers.RandAugment`, in the same order."""
   # KerasCV prints a remark to stdout, where programs print their results.
   with contextlib.redirect_stdout(io.StringIO()):
     from keras_cv import layers

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Random choice of image operations with stateless randomness.
+"""RandAugment for any pool of image operations, with stateless randomness.
 
 RandAugment (Cubuk et al., 2020) applies a few operations, drawn from a pool, to
-each image. Its versions differ in pool, strengths and probabilities.
+each image. Versions of RandAugment differ in pool, strengths and probabilities.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ def apply_random_operations(
   num_operations: int,
   application_probability: float,
 ) -> tf.Tensor:
-  """Applies operations to each image, drawn with replacement.
+  """Applies randomly drawn operations to each image, with replacement.
 
   Args:
     images: uint8 [batch, height, width, channels] with 1 or 3 channels. A

@@ -4,11 +4,11 @@
 """The RandAugment of SemiFL's code, with which SemiFL's tables were made.
 
 For each image two operations are drawn, with replacement, from a pool of 15,
-and applied with probability 1/2, all at full strength. Translations and boxes
-have sizes in pixels, chosen for ImageNet: a translation by 100 pixels removes
-an image of 32x32 pixels, and a box of 40 pixels most of such an image. 12.9% of
-augmented images have such a translation, which leaves one or two gray levels.
-The pool that the paper names is in `fixmatch_policy`.
+and applied with probability 1/2, all at full strength. Translations by
+100 pixels and cutout boxes of 40 pixels suit ImageNet. In an image of 32x32
+pixels, such a translation leaves nothing, and such a box little. 12.9% of
+augmented images are translated, and have only one or two gray levels. The pool
+that the paper names is in `fixmatch_policy`.
 """
 
 import functools
@@ -92,7 +92,7 @@ def _enhance(name: str, operation) -> rand_augment.Operation:
 
 
 def _move(name: str, coefficient: str, amount: float) -> rand_augment.Operation:
-  """Moves pixels by an affine map with `coefficient`, in a random direction."""
+  """A shear or translation by `amount`, with a random sign."""
 
   def apply(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:
     amounts = tf.cast(signs, tf.float64) * amount

@@ -34,11 +34,11 @@ def create_linear(
 
 
 class Features(NamedTuple):
-  """Features of images, as functions of weights and images.
+  """Pure functions that compute the features of images, float32 [batch, size].
 
-  Functions are built at their first call, and return float32 [batch, size].
   `train`, `batch` and `infer` take the arguments of `train_logits`,
-  `batch_logits` and `logits` of `functional.ImageClassifier`.
+  `batch_logits` and `logits` of `functional.ImageClassifier`. Each function is
+  built at its first call.
   """
 
   size: int

@@ -4,8 +4,8 @@
 """Networks with two-part kernels, for FedMatch's disjoint learning.
 
 A kernel is the sum of sigma, which the server trains, and phi, which clients
-train. Two networks have such kernels: the WideResNet of SemiFL's code of
-FedMatch, and FedMatch's ResNet-9, without biases and normalization.
+train. Two networks have such kernels: the WideResNet in which SemiFL's authors
+test FedMatch, and FedMatch's ResNet-9, without biases and normalization.
 
 References:
   Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
@@ -78,7 +78,7 @@ class DecomposedConvolution(tf.keras.layers.Layer):
 def create_decomposed_wide_resnet(*args: Any, **kwargs: Any) -> tf.keras.Model:
   """Creates a WideResNet with two-part kernels; see `create_wide_resnet`.
 
-  With depth 28, width 2 and 10 classes it has 2,930,314 trainable parameters.
+  The model has 2,930,314 trainable parameters at depth 28, width 2, 10 classes.
   """
   return keras_conversion.clone(
     wide_resnet.create_wide_resnet(*args, **kwargs), _decompose
@@ -99,23 +99,23 @@ def _decompose(layer: tf.keras.layers.Layer) -> tf.keras.layers.Layer:
 
 
 class Parts(NamedTuple):
-  """The indices of sigma and phi among a model's trainable weights."""
+  """Boolean masks of sigma and phi among the trainable weights of a model."""
 
   sigma: tuple[bool, ...]
   phi: tuple[bool, ...]
 
   def select_sigma(self, trainable: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """The trainable weights that the server trains."""
+    """Selects sigma, which the server trains."""
     return list(itertools.compress(trainable, self.sigma))
 
   def select_phi(self, trainable: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """The trainable weights that clients train."""
+    """Selects phi, which clients train."""
     return list(itertools.compress(trainable, self.phi))
 
   def with_phi(
     self, trainable: Sequence[tf.Tensor], phi: Sequence[tf.Tensor]
   ) -> tuple[tf.Tensor, ...]:
-    """The trainable weights, in which `phi` replaces the part of clients."""
+    """The weights in `trainable`, with phi replaced by the argument `phi`."""
     remaining = iter(phi)
     return tuple(
       next(remaining) if is_phi else weight
@@ -152,7 +152,7 @@ class SparseLayer(tf.keras.layers.Layer):
     self._seed = seed
 
   def add_kernel(self, shape: list[int]) -> None:
-    """Creates sigma and phi; `shape` lacks the last axis, the outputs."""
+    """Creates sigma and phi of shape [*shape, units]."""
 
     def initialize_phi(shape: list[int], dtype: tf.DType) -> tf.Tensor:
       initializer = tf.keras.initializers.VarianceScaling(seed=self._seed)
@@ -167,7 +167,7 @@ class SparseLayer(tf.keras.layers.Layer):
     self.phi = self.add_weight(_PHI, shape, initializer=initialize_phi)
 
   def kernel(self, training: bool) -> tf.Tensor:
-    """Sigma + phi; in inference without small values of phi."""
+    """Sigma + phi; in inference, small values of phi are set to 0."""
     if training:
       return self.sigma + self.phi
     is_large = tf.abs(self.phi) > _SPARSITY_THRESHOLD

@@ -88,7 +88,7 @@ def _normalize_and_activate(x: tf.Tensor) -> tf.Tensor:
 def _convolve(
   x: tf.Tensor, filters: int, size: int, stride: int, seeds: itertools.count
 ) -> tf.Tensor:
-  """Convolves with a bias and TensorFlow's padding."""
+  """Applies a convolution with a bias and TensorFlow's 'same' padding."""
   return tf.keras.layers.Conv2D(
     filters,
     size,

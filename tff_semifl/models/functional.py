@@ -4,9 +4,9 @@
 """Keras models as functions that TFF computations call.
 
 `tff.learning.models.functional_model_from_keras` clones the model into a TF 1
-graph each time; then Keras classes no longer work outside of this graph. Here
-the model is cloned once, for `tf.function`s of the weights (`pure_functions`),
-which computations and eager code can call.
+graph at each use, and Keras classes then fail outside of this graph. Here the
+model is cloned once, and becomes `tf.function`s of the weights
+(`pure_functions`). Computations and eager code can call these functions.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ class WeightKinds(NamedTuple):
   def assign(
     self, weights: ModelWeights, frozen: Sequence[np.ndarray] | None = None
   ) -> None:
-    """Assigns values; None leaves frozen weights unchanged."""
+    """Sets the variables; `frozen=None` leaves frozen weights unchanged."""
     variables = [*self.trainable, *self.statistics]
     values = [*weights.trainable, *weights.non_trainable]
     if frozen is not None:
@@ -54,7 +54,7 @@ class WeightKinds(NamedTuple):
 
 
 def find_weights(model: tf.keras.Model) -> WeightKinds:
-  """The weights of a model with pure layers, by kind."""
+  """The weights of a model by role; its layers must be pure functions."""
   found = {
     id(weight)
     for layer in _find_normalizing(model)
@@ -73,7 +73,7 @@ def _find_normalizing(
 ) -> list[static_batch_norm.StaticBatchNormalization]:
   """The layers that normalize by batch statistics in training.
 
-  A call finds the layers, as models may call layers with `training=False`.
+  The model is called once, to see which layers get `training=True`.
   """
   kind = static_batch_norm.StaticBatchNormalization
   inner = keras_conversion.inner_layers(model)

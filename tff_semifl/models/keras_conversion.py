@@ -4,8 +4,8 @@
 """Conversion of Keras models to pure layers.
 
 Keras's batch normalization changes weights during training, and its dropout
-draws from hidden generators. `convert` replaces both, also in nested models.
-`check` refuses models that are not pure functions of weights and images.
+draws from hidden generators. `convert` replaces such layers, also in nested
+models. `check` rejects models that are not pure functions.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ class LayerError(ValueError):
 
 
 def to_static_batch_norm(layer: Layer) -> Layer:
-  """Static batch normalization that starts with Keras's moving averages."""
+  """Creates the static layer for a batch normalization, without its weights."""
   return static_batch_norm.StaticBatchNormalization(
     epsilon=layer.epsilon,
     center=layer.center,
@@ -64,11 +64,11 @@ def convert(
 ) -> tf.keras.Model:
   """Replaces all layers that are not pure functions.
 
-  `replace_batch_norm` replaces batch normalization, and static batch
-  normalization if `replaces_static`. `KeyedDropout` replaces dropout, and
-  `Rescaling` replaces `Normalization`, which holds tensors. Other layers, all
-  weights and frozen states are kept. If there is nothing to replace, the result
-  is `model` itself.
+  `replace_batch_norm` creates the replacement for batch normalization, and for
+  static batch normalization if `replaces_static`. `KeyedDropout` replaces
+  dropout, and `Rescaling` replaces `Normalization`. Other layers and all
+  weights are kept; frozen layers stay frozen. If there is nothing to replace,
+  the result is `model` itself.
   """
   replaced = (
     tf.keras.layers.BatchNormalization,
@@ -137,7 +137,7 @@ def clone(
 
 
 def copy_layer(layer: Layer) -> Layer:
-  """A new layer with the same settings."""
+  """A new layer with the settings, but not the weights, of `layer`."""
   try:
     return type(layer).from_config(layer.get_config())
   except (NotImplementedError, TypeError) as error:

@@ -24,7 +24,7 @@ _SPATIAL_DROPOUT = (
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class KeyedDropout(tf.keras.layers.Layer):
-  """Drops values and scales up the others in training; identity in inference.
+  """Dropout with a seed from `random_draws`; the identity in inference.
 
   Input and output: float [batch, ..., channels].
   """
@@ -51,7 +51,7 @@ class KeyedDropout(tf.keras.layers.Layer):
     self.noise_shape = noise_shape
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-    """Drops some of `inputs` if `training`."""
+    """Drops values, and scales up the remaining values, if `training`."""
     seed = random_draws.dropout_seed.get()
     if not training or seed is random_draws.NO_DROPOUT:
       return inputs

@@ -3,7 +3,7 @@
 
 """Keras models as functions of weights and images.
 
-Functions are traced from a clone, and called with values of the weights.
+Functions are traced with a clone of the model; weights are arguments of calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -114,7 +114,7 @@ def build(
   def trace(
     image_shape: tuple[int | None, ...], *num_real: tf.TensorSpec
   ) -> tuple[Any, list[tuple[int, tf.DType]]]:
-    """Returns the traced model, and index and dtype of each captured tensor."""
+    """The traced model, and the index and dtype of each captured tensor."""
     # The caller may be inside a TF 1 graph.
     with tf.init_scope():
       # If the batch size is known, the client update is one XLA program, and

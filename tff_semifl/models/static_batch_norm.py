@@ -3,10 +3,10 @@
 
 """Batch normalization without running averages (appendix B of SemiFL).
 
-In training, a layer normalizes by the statistics of its batch. In inference, it
-uses statistics of a separate pass over data (`core.batch_norm_statistics`).
-Keras's own layer updates moving averages in training, which TFF cannot trace
-and federated averaging would corrupt.
+In training, a layer normalizes by the statistics of its batch; in inference, by
+the statistics of a separate pass over data (`core.batch_norm_statistics`).
+Keras's own layer updates moving averages in training. TFF cannot trace these
+updates, and federated averaging would corrupt the averages.
 
 References:
   Diao, Ding, Tarokh. HeteroFL. ICLR 2021 (introduces the idea).
@@ -110,10 +110,10 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
 
 
 def _batch_moments(inputs: tf.Tensor) -> tf.Tensor:
-  """The moments of a batch, which can be merged with other batches' moments.
+  """The moments of a batch, as `collecting_moments` describes them.
 
-  The fused kernel adds one value after another, which is less precise: mean and
-  variance are 1e-5 too small for 250 images of 32x32 pixels.
+  The fused kernel is less precise, because the kernel adds values one by one:
+  for 250 images of 32x32 pixels, mean and variance are 1e-5 too small.
   """
   count = tf.cast(tf.reduce_prod(tf.shape(inputs)[:-1]), tf.float32)
   mean = _sum(inputs) / count

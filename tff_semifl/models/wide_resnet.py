@@ -3,8 +3,8 @@
 
 """SemiFL's WideResNet, and its building blocks.
 
-Convolution, pre-activation block and classifier follow SemiFL's code where
-initialization, padding or epsilon differ from FixMatch's or Keras's.
+Initialization, padding and epsilon are as in SemiFL's code. The defaults of
+Keras and the code of FixMatch differ in part.
 
 References:
   Zagoruyko, Komodakis. Wide residual networks. BMVC 2016.
@@ -21,9 +21,9 @@ from tff_semifl.randomness import random_seeds
 
 
 def default_num_groups(image_shape: tuple[int, int, int]) -> int:
-  """The default number of groups; the last group has at least 8x8 pixels.
+  """The default number of groups of blocks; the last has at least 8x8 pixels.
 
-  Images of 8x8 pixels have 1 group; 16x16, 2; 32x32, 3; 96x96, 4.
+  For 8x8, 16x16, 32x32 and 96x96 pixels there are 1, 2, 3 and 4 groups.
   """
   return max(int(math.log2(min(image_shape[:2]))) - 2, 1)
 
@@ -31,10 +31,10 @@ def default_num_groups(image_shape: tuple[int, int, int]) -> int:
 def count_blocks(
   image_shape: tuple[int, int, int], depth: int, num_groups: int | None
 ) -> tuple[int, int]:
-  """The number of groups (by default `default_num_groups`) and blocks in each.
+  """The number of groups, by default `default_num_groups`, and blocks in each.
 
-  `depth - 1` must be an odd multiple of `num_groups`: there are a stem, pairs
-  of convolutions and a classifier. Later groups halve the size.
+  The depth counts the stem, a projection in each group, and two convolutions in
+  each block. `depth - 1` must thus be an odd multiple of `num_groups`.
   """
   if num_groups is None:
     num_groups = default_num_groups(image_shape)
@@ -72,8 +72,8 @@ def create_wide_resnet(
 
   Returns:
     A model from float32 [batch, height, width, channels] in 0..255 to float32
-    [batch, num_classes]. With depth 28, width 2, 10 classes and 32x32x3
-    images it has 1,467,610 trainable parameters.
+    [batch, num_classes]. At depth 28 and width 2, with 10 classes and 32x32x3
+    images, the model has 1,467,610 trainable parameters.
   """
   num_groups, num_blocks = count_blocks(input_shape, depth, num_groups)
   seeds = layer_seeds(seed)
@@ -108,7 +108,7 @@ def kaiming_normal(seed: int) -> tf.keras.initializers.Initializer:
 
 
 def uniform_by_inputs(seed: int) -> tf.keras.initializers.Initializer:
-  """PyTorch's default: uniform up to 1 / sqrt(number of inputs)."""
+  """PyTorch's default initializer: uniform within 1 / sqrt(inputs)."""
   # A uniform variable between -b and b has variance b^2 / 3.
   return tf.keras.initializers.VarianceScaling(
     1 / 3, 'fan_in', 'uniform', seed=seed
@@ -124,8 +124,8 @@ def convolve(
 ) -> tf.Tensor:
   """Convolves without bias; 3x3 kernels pad one pixel on all sides.
 
-  With a stride of 2, 'same' would pad even sizes on one side only. With a
-  stride of 1, 'same' also pads all sides, without a padded copy.
+  A stride of 2 needs a padding layer: 'same' would pad even sizes on one side
+  only. At a stride of 1, 'same' pads all sides without a padded copy.
   """
   if size == 3 and stride != 1:
     x = tf.keras.layers.ZeroPadding2D(1)(x)

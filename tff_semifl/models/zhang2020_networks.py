@@ -4,7 +4,7 @@
 """The networks of Zhang et al., with PyTorch's default initial weights.
 
 For EMNIST, the paper names the network of Reddi et al., but the authors' code
-has another network with as many parameters. Neither network has normalization
+has another network of the same size. Neither network has normalization
 (two unused group normalizations of the code are omitted), and `train_logits`
 needs a seed for dropout. For CIFAR-10 and SVHN, the authors use a ResNet-18
 with the original blocks: normalization after each convolution, activation after
@@ -45,7 +45,7 @@ def create_emnist_cnn(
   pixel_standard_deviation: tuple[float, ...],
   seed: int = 0,
 ) -> tf.keras.Model:
-  """Creates the network of the code of Zhang et al., from raw pixels to logits.
+  """Creates the EMNIST network in Zhang et al.'s code, from pixels to logits.
 
   Dropout drops whole channels of the second convolution, before its activation.
   There are 1,204,655 parameters for 28x28x1 pixels and 47 classes.
@@ -74,7 +74,7 @@ def create_reddi_emnist_cnn(
   pixel_standard_deviation: tuple[float, ...],
   seed: int = 0,
 ) -> tf.keras.Model:
-  """Creates the network that the paper of Zhang et al. names.
+  """Creates the EMNIST network of Reddi et al., named in Zhang et al.'s paper.
 
   Unlike `create_emnist_cnn`, this network applies activations before pooling,
   drops single values, and has a second dropout before the classifier.
@@ -109,7 +109,7 @@ def create_post_activation_resnet(
 ) -> tf.keras.Model:
   """Creates the ResNet-18 of Zhang et al. from raw pixels to logits.
 
-  With 10 classes and three channels it has 11,173,962 trainable parameters.
+  For 10 classes and three channels, there are 11,173,962 trainable parameters.
   """
   seeds = wide_resnet.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
@@ -166,7 +166,7 @@ def _connect(x: tf.Tensor, units: int, seed: int) -> tf.Tensor:
 
 
 def _uniform(num_inputs: int, seed: int) -> tf.keras.initializers.Initializer:
-  """The initializer of biases; that of kernels is `uniform_by_inputs`."""
+  """PyTorch's initializer of biases: uniform within 1 / sqrt(num_inputs)."""
   bound = 1 / math.sqrt(num_inputs)
   # With the seed of the kernel, the bias would repeat the kernel's first
   # values.
@@ -174,12 +174,12 @@ def _uniform(num_inputs: int, seed: int) -> tf.keras.initializers.Initializer:
 
 
 def to_group_norm(layer: tf.keras.layers.Layer) -> tf.keras.layers.Layer:
-  """Group normalization with gamma and beta, but no statistics.
+  """Creates the group normalization that replaces a batch normalization.
 
-  There are 32 groups, as in the code of Zhang et al., or the largest smaller
+  The layer has 32 groups, as in the code of Zhang et al., or the largest lower
   number that divides the channels: 16 groups for 16 channels, 24 for 48. The
-  model's outputs change. A frozen layer, whose statistics are final, becomes a
-  `StaticBatchNormalization`.
+  replacement changes the model's outputs. A frozen layer, whose statistics are
+  final, becomes a `StaticBatchNormalization`.
 
   References:
     Wu, He. Group normalization. ECCV 2018.

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FedMatch with labels at the server, also as in SemiFL's tables.
+"""FedMatch with labels at the server, and the FedMatch of SemiFL's tables.
 
-Kernels are sigma + phi (psi in the paper). The server trains sigma and clients
-train phi, both on images in a fixed order. The authors' learning rate schedule
-is left out, because the schedule needs labels at clients.
+A kernel is the sum of sigma, which the server trains, and phi (psi in the
+paper), which clients train. `FedMatch` lacks its authors' learning rate
+schedule, because the schedule needs labels at clients.
 
 References:
   Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
@@ -50,7 +50,7 @@ _SUPERVISED_WEIGHT = 10.0
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Averaging(aggregators.Aggregation):
-  """Averages updates with weights of 0 or 1."""
+  """Averages updates; a client's weight is 1, or 0 without an update."""
 
   aggregator: means.Aggregator = aggregators.choose_without_privacy(
     'FedMatch weighs its updates, which is not private'
@@ -68,7 +68,7 @@ class ClientLossWeights(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedMatch(system.System):
-  """FedMatch, in which models of other clients help to label (helpers)."""
+  """FedMatch: disjoint learning, with models of similar clients as helpers."""
 
   usual = types.MappingProxyType(
     {'model': 'fedmatch_resnet', 'strong_augmentation': 'fedmatch'}
@@ -150,7 +150,7 @@ class FedMatch(system.System):
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> training_loop.TrainingResult:
-    """The server's training, without shuffling or augmentation."""
+    """Trains sigma at the server, without shuffling or augmentation."""
     del context
 
     def loss(trainable, batch, epoch, batch_num, state):
@@ -180,12 +180,12 @@ class FedMatch(system.System):
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_work.LocalTraining:
-    """The local training; `helpers` are the stacked phi of other clients.
+    """Trains a client's phi, without shuffling.
 
-    The loss is over images on which the model is confident without
-    augmentation. The consistency term pulls the prediction to the helpers'
-    predictions. The agreement term pulls the prediction under strong
-    augmentation to the majority class of client and helpers.
+    `helpers` are the stacked phi of other clients. The consistency term of the
+    loss compares predictions of client and helpers. The agreement term is the
+    cross-entropy of strongly augmented images with the majority class of client
+    and helpers. Both terms use only images with confident predictions.
     """
     classifier, factors = ingredients.classifier, self.client_loss_weights
     kernels = fedmatch_networks.find_parts(classifier.trainable_names)
@@ -286,9 +286,9 @@ class FedMatch(system.System):
 
 
 def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
-  """Zeroes the gradient for the second half of the outputs, the last axis.
+  """Zeroes the gradient of the second half of a kernel's outputs (last axis).
 
-  This reproduces FedMatch in the code of SemiFL's authors.
+  The function reproduces a mistake in the code of SemiFL's authors.
   """
   num_outputs = gradient.shape[-1]
   is_first = tf.range(num_outputs) < num_outputs // 2
@@ -297,7 +297,7 @@ def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedMatchAsInSemiFL(averaging.Alternating):
-  """FedMatch as in SemiFL's tables: only disjoint learning."""
+  """FedMatch as in SemiFL's tables: disjoint learning, without helpers."""
 
   usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
   models = ('decomposed_wide_resnet',)
@@ -315,8 +315,8 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   ) -> averaging.OptimizerPair:
     """The clients' optimizer of phi, and the server's optimizer of sigma.
 
-    Gradients are clipped by their norm over all weights, so that steps are
-    shorter than with kernels that are not decomposed.
+    Gradients are clipped by their norm over sigma, phi and all other weights.
+    Steps are therefore shorter than those of plain kernels.
     """
     parts = fedmatch_networks.find_parts(classifier.trainable_names)
     of_clients, of_server = super().create_optimizers(classifier)

@@ -4,9 +4,9 @@
 """FedMatch's helpers: clients whose models label images of another client.
 
 The server keeps each client's model, and the model's output for a fixed noise
-image. Every tenth round, each client of the cohort with a known model receives
+image. By default, in every tenth round each client with a known model receives
 the two models with the most similar outputs. Neither secure aggregation nor
-noise can hide these models from the server.
+noise can hide clients' models from the server.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ class ClientModel(NamedTuple):
 def create_probe_image(
   image_shape: tuple[int, int, int], seed: int
 ) -> np.ndarray:
-  """Creates normal noise in 0..255, float32 [1, height, width, channels]."""
+  """Normal noise, an image in 0..255: float32 [1, height, width, channels]."""
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.PROBE_IMAGE
   )
@@ -63,9 +63,9 @@ def build_helped_work(
 ) -> client_work.ClientWork:
   """Builds client work that takes helpers and returns a `ClientModel`.
 
-  The memory before a round is the stacked phi of the client's helpers, with no
-  helpers in the first round. `build_work` is (phi of helpers) -> client work,
-  whose optimizer starts anew in each round. `seed` determines the noise image.
+  The memory before a round is the stacked phi of the client's helpers, if any.
+  `build_work` is (phi of helpers) -> client work, with an optimizer that
+  starts anew in each round. `seed` determines the noise image.
   """
   parts = fedmatch_networks.find_parts(classifier.trainable_names)
   probe_image = create_probe_image(classifier.image_shape, seed)
@@ -131,8 +131,8 @@ def predict(
 def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
   """The class that most models predict, int32 [batch]; in a tie, the lowest.
 
-  `logits` are the client's, float32 [batch, classes]. `helper_logits` are
-  float32 [helpers, batch, classes]; there may be no helpers.
+  `logits` are from the client's model, float32 [batch, classes];
+  `helper_logits` are float32 [helpers, batch, classes], with 0 or more helpers.
   """
   all_logits = tf.concat([logits[tf.newaxis], helper_logits], axis=0)
   votes = tf.one_hot(tf.argmax(all_logits, axis=-1), logits.shape[-1])
@@ -140,7 +140,7 @@ def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
 
 
 def mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
-  """The mean of float32 [batch] values where `is_counted`; 0 if nowhere."""
+  """The mean of the float32 [batch] values that are counted; 0 if none is."""
   counted = tf.cast(is_counted, values.dtype)
   return tf.math.divide_no_nan(
     tf.reduce_sum(values * counted), tf.reduce_sum(counted)
@@ -225,11 +225,11 @@ class Helpers:
 def choose_helpers(
   outputs: np.ndarray, clients: Sequence[int], num_helpers: int
 ) -> list[Sequence[int]]:
-  """Chooses the helpers with the nearest outputs, in order of distance.
+  """Each client's helpers: the clients with the nearest outputs, in order.
 
-  `outputs` are float [clients, classes], NaN for a client without a known
-  model. Such a client gets no helpers. No client gets helpers if at most
-  `num_helpers` models are known.
+  `outputs` are float [clients, classes], NaN for clients without a known model,
+  which get no helpers. If at most `num_helpers` models are known, no client
+  gets helpers.
   """
   known = np.flatnonzero(np.all(np.isfinite(outputs), axis=1))
   if len(known) <= num_helpers:
@@ -254,12 +254,11 @@ def fedmatch_round(
   client_data: tff.Value,
   memories: tff.Value,
 ) -> federated_process.RoundOutput:
-  """A round of FedMatch, in which models of other clients help to label.
+  """A round of FedMatch: the server trains sigma, then clients train phi.
 
-  The server trains sigma, then clients train phi; the new phi is the mean of
-  the clients' phi. In round 0 only the server trains: one more server training
-  than in the authors' code. A client's memory before a round is the phi of its
-  helpers, and after the round a `ClientModel`.
+  The new phi is the mean of the clients' phi. In round 0 only the server
+  trains; the authors' code has no such round. A client's memory before a round
+  is the phi of its helpers, and after the round a `ClientModel`.
   """
 
   def apply(is_used, weights, update):

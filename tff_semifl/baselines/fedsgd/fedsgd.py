@@ -41,7 +41,7 @@ from tff_semifl.randomness import random_seeds
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedSGD(gradient_steps.GradientSteps):
-  """Federated SGD: a round is one step along the mean of clients' gradients."""
+  """Federated SGD: a round is one step along server and client gradients."""
 
   def label(
     self,
@@ -64,8 +64,8 @@ class FedSGD(gradient_steps.GradientSteps):
 class FedSGDAsInSemiFL(system.System):
   """Federated SGD as in SemiFL's Figure 2: batches mix images of clients.
 
-  The authors' program for Figure 2 is no longer in their repository. Clients
-  would have to hand over their images: do not use this method.
+  The authors' program for Figure 2 is no longer in their repository. In a real
+  federation, clients would have to send their images: use `FedSGD` instead.
   """
 
   measures_pseudo_labels = True
@@ -120,8 +120,8 @@ class FedSGDAsInSemiFL(system.System):
         S, U = a batch of the server, a batch of each client of a cohort
         loss = CE(weak(S)) + (CE(strong(U), labels) if any label is confident)
 
-    Pseudo-labels are predictions for weak(U). Each of the three forward passes
-    has its own batch normalization.
+    The labels are predictions for weak(U). The batches weak(S), weak(U) and
+    strong(U) are normalized separately.
     """
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
     labeled = pipelines.concatenate_chunks(server_data)
@@ -129,7 +129,7 @@ class FedSGDAsInSemiFL(system.System):
     num_batches = -(-gathered.num_images // self.client.client_batch_size)
 
     def find_gradient(model, images, labels, *keys):
-      """The gradient, and the sums of loss, correct predictions, examples."""
+      """The gradient, and sums: loss, correct predictions, examples."""
       gradient, output = gradient_steps.cross_entropy_gradient(
         classifier,
         model,
@@ -243,7 +243,7 @@ class FedSGDAsInSemiFL(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """The number of steps of a round in which every step has a full cohort."""
+    """The least number of steps; incomplete cohorts add steps to a round."""
     del num_labeled  # Each step has a batch of labeled images.
     batches = [
       math.ceil(size / self.client.client_batch_size) for size in client_sizes

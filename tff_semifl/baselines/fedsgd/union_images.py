@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Batches with images of several clients, which only a simulation can have."""
+"""Batches of several clients' images; only a simulation can build them."""
 
 import collections
 from collections.abc import Mapping
@@ -26,9 +26,9 @@ class ClientImages(NamedTuple):
 
 
 def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
-  """Builds the computation ({U*}@CLIENTS -> ClientImages@SERVER).
+  """Builds a TFF computation that collects clients' images at the server.
 
-  Clients are sorted by number; U are chunks of `pipelines.client_type`.
+  Data sets are of `pipelines.client_type`; the result is sorted by client.
   """
 
   def hand_over(dataset):
@@ -98,8 +98,8 @@ def find_images(
 ) -> tf.Tensor:
   """Indices of a step's images among the images of all clients, int32.
 
-  `earlier_steps` counts the earlier steps of each client in `cohort`, and
-  `num_images` the images of each client. All are int32.
+  `earlier_steps` are numbers of earlier steps of the clients in `cohort`, and
+  `num_images` are numbers of images of all clients. All arguments are int32.
   """
   within = (earlier_steps * batch_size)[:, tf.newaxis] + tf.range(batch_size)
   first_images = tf.gather(tf.cumsum(num_images, exclusive=True), cohort)

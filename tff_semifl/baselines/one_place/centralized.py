@@ -84,7 +84,7 @@ class LabelsAlone(system.System):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AllLabels(LabelsAlone):
-  """Supervised training on all images with true labels, an upper bound."""
+  """Supervised training on the true labels of all images: an upper bound."""
 
   labels = system.Labels.ALL_AT_SERVER
 

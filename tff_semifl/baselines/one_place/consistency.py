@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Pi-Model and Mean Teacher: equal predictions for two weak augmentations.
+"""The Pi-Model and Mean Teacher: consistency under two weak augmentations.
 
 References:
   Laine, Aila. Temporal ensembling for semi-supervised learning. ICLR 2017. The
@@ -23,7 +23,7 @@ from tff_semifl.core import losses
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PiModel(pooled_method.PooledMethod):
-  """The Pi-Model: equal predictions for two weak augmentations."""
+  """The Pi-Model: consistent predictions for two weak augmentations."""
 
   consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
     unlabeled_loss_weight=10.0
@@ -49,7 +49,7 @@ class PiModel(pooled_method.PooledMethod):
   def target_logits(
     self, step: pooled_method.PooledStep, images: tf.Tensor
   ) -> list[tf.Tensor]:
-    """The logits of the targets, float32 [batch, classes]."""
+    """A list of one array: the targets' logits, float32 [batch, classes]."""
     return step.logits(images)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pseudo-labeling, UDA and FixMatch: losses of confident predictions.
+"""Pseudo-labeling, UDA and FixMatch: training on confident predictions.
 
 References:
   Lee. Pseudo-label: The simple and efficient semi-supervised learning method
@@ -90,7 +90,7 @@ class FixMatch(pooled_method.PooledMethod):
   def unlabeled_loss(
     self, weak_logits: tf.Tensor, strong_logits: tf.Tensor, is_sure: tf.Tensor
   ) -> tf.Tensor:
-    """The loss of confident unlabeled images, averaged over all images."""
+    """The summed loss of confident images, divided by the batch size."""
     labels = pseudo_labels.from_logits(weak_logits).labels
     return losses.cross_entropy(strong_logits, labels, is_sure)
 

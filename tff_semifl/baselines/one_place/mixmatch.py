@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""MixMatch (Berthelot et al., NeurIPS 2019), and its mixed batches.
+"""MixMatch (Berthelot et al., NeurIPS 2019): mixup and interleaved batches.
 
 References:
   Berthelot, Carlini, Goodfellow, Papernot, Oliver, Raffel. MixMatch: A holistic
@@ -26,7 +26,8 @@ from tff_semifl.randomness import random_seeds
 def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
   """Exchanges part i of block 0 with part i of block i, for each i > 0.
 
-  Each of the n blocks is cut into n parts. All blocks have the same shape.
+  The n blocks have the same shape, and each is cut into n parts. If block 0 is
+  labeled, every block then has labeled rows. A second call restores the blocks.
   """
   number = len(blocks)
   # If a block cannot be cut evenly, later parts have one more row.
@@ -63,12 +64,11 @@ def mix(
   *,
   concentration: float,
 ) -> Mixed:
-  """Mixes all images with each other, and computes the student's logits.
+  """Applies mixup to all images, and computes the student's logits.
 
-  Images are uint8. Each forward pass has as many images as there are labeled
-  images, interleaved from labeled and unlabeled images. `unlabeled_images` are
-  several augmentations of the same images, which share `guesses`, float32
-  [unlabeled, classes].
+  Images are uint8. A forward pass interleaves labeled and unlabeled images, and
+  has the size of the labeled batch. `unlabeled_images` are augmentations of the
+  same images, with the soft labels `guesses`, float32 [unlabeled, classes].
   """
   images = tf.cast(
     tf.concat([labeled_images, *unlabeled_images], axis=0), tf.float32
@@ -109,7 +109,7 @@ def mix(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Mixing(settings.Settings):
-  """MixMatch's label guesses and mixed batches."""
+  """Settings of MixMatch's label guesses and mixup."""
 
   guess_temperature: float = settings.setting(
     0.5,

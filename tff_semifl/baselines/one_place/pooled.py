@@ -100,7 +100,7 @@ class KernelDecay(settings.Settings):
   def build(
     self, trainable_names: Sequence[str], num_others: int
   ) -> optimizers.Optimizer:
-    """The optimizer of the named weights and `num_others` weights of a head."""
+    """The optimizer of a model's weights and a head's kernels and biases."""
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
       weight_decay=self.weight_decay,
@@ -149,7 +149,7 @@ class Pooled(system.System):
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
-    """Builds the training; unlabeled images have the label `UNKNOWN_LABEL`."""
+    """Builds the server work; `UNKNOWN_LABEL` marks unlabeled images."""
     classifier = ingredients.classifier
     head = self.method.create_head(classifier, ingredients.seed)
     memory = self.method.create_memory(classifier)
@@ -173,7 +173,7 @@ class Pooled(system.System):
     context: federated_process.RoundContext,
     dataset: tf.data.Dataset,
   ) -> tuple[StudentState, functional.ModelWeights, Mapping[str, tf.Tensor]]:
-    """Takes the steps of a round; unlabeled batches include labeled images."""
+    """Takes a round's steps; unlabeled batches are drawn from all images."""
     data, steps = pipelines.concatenate_chunks(dataset), self.steps
     labeled, unlabeled = _draw_indices(data, context, steps)
     # `tf.one_hot` is zero for unknown labels.
@@ -273,7 +273,7 @@ def _draw_indices(
   context: federated_process.RoundContext,
   steps: Steps,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """The labeled and the unlabeled images of steps, int32 [steps, images]."""
+  """Indices of each step's labeled and unlabeled images, int32 [steps, n]."""
 
   def draw(num_images, size, purpose):
     # A round is one batch of the stream.
@@ -299,7 +299,7 @@ def _draw_indices(
 
 
 def move_average(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
-  """`decay * average + (1 - decay) * weights`, structures of tensors.
+  """The moving averages `decay * average + (1 - decay) * weights` of tensors.
 
   (Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
   consistency targets improve semi-supervised deep learning results. NeurIPS

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The base class of methods in one place, and the argument of their losses."""
+"""The base class of semi-supervised methods that train in one place."""
 
 import abc
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ _Purpose = random_seeds.Purpose
 
 
 class PooledStepOutput(NamedTuple):
-  """The result of a loss function for a step."""
+  """What a method's loss function returns for a step."""
 
   loss: tf.Tensor  # A float32 scalar.
   # float32 [labeled, classes], with which the student's accuracy is computed.
@@ -53,7 +53,7 @@ class PooledStep:
 
   @property
   def progress(self) -> tf.Tensor:
-    """The fraction of all steps before this step, a float32 scalar."""
+    """The fraction of the run before this step, a float32 scalar."""
     return tf.cast(self.num, tf.float32) / self.total_steps
 
   def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
@@ -67,31 +67,31 @@ class PooledStep:
     )
 
   def weak_images(self, key: int = 0) -> tf.Tensor:
-    """Weakly augmented unlabeled images, uint8; draws depend on `key`."""
+    """Weakly augmented unlabeled images, uint8; draws differ between keys."""
     return self.weak_augmentation(
       self.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
   def strong_images(self, key: int = 0) -> tf.Tensor:
-    """Strongly augmented unlabeled images, uint8; draws depend on `key`."""
+    """Strongly augmented unlabeled images, uint8; draws differ between keys."""
     return self.strong_augmentation(
       self.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )
 
   def logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """The student's logits in training mode, float32 [batch, classes] each.
+    """The student's logits for each part, float32 [images, classes].
 
-    All images, uint8 or float32 in 0..255, form one batch.
+    The parts, uint8 or float32 images in 0..255, form one training-mode batch.
     """
     return self._pass(self.classifier.train_logits, self.student, parts)
 
   def teacher_logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """The averaged model's logits, without gradient; otherwise as `logits`."""
+    """The teacher's logits, without gradient; arguments are as in `logits`."""
     found = self._pass(self.classifier.train_logits, self.teacher, parts)
     return [tf.stop_gradient(logits) for logits in found]
 
   def features(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """The inputs of the student's last, dense layer; otherwise as `logits`."""
+    """The inputs of the student's dense last layer; arguments: see `logits`."""
     features = features_lib.require_features(self.classifier.features)
     return self._pass(features.train, self.student, parts)
 
@@ -126,14 +126,14 @@ class PooledMethod(settings.Settings, abc.ABC):
   def create_head(
     self, classifier: functional.ImageClassifier, seed: int
   ) -> tuple[np.ndarray, ...]:
-    """Initial weights to train in addition to the model's weights."""
+    """Initial weights of a head, trained with the model; by default none."""
     del classifier, seed
     return ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UnlabeledLoss(settings.Settings):
-  """A constant weight of the loss of unlabeled images."""
+  """A constant weight for the loss of unlabeled images."""
 
   unlabeled_loss_weight: float = settings.setting(
     1.0, 'Weight of the loss of unlabeled images.', settings.AT_LEAST_0
@@ -142,7 +142,7 @@ class UnlabeledLoss(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RampedLoss(UnlabeledLoss):
-  """A weight of the loss of unlabeled images that rises during training."""
+  """A weight, rising during training, for the loss of unlabeled images."""
 
   ramp_up_share: float = settings.setting(
     0.4,

@@ -36,14 +36,14 @@ _MIXED_WEIGHT, _STRONG_WEIGHT, _ROTATION_WEIGHT = 1.5, 0.5, 0.5
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReMixMatch(pooled_method.PooledMethod):
-  """Distribution alignment, augmentation anchoring, and a rotation loss."""
+  """ReMixMatch: distribution alignment, augmentation anchoring, rotations."""
 
   uses_strong_augmentation = True
 
   mixing: mixmatch.Mixing = mixmatch.Mixing()
 
   def create_memory(self, classifier: functional.ImageClassifier) -> np.ndarray:
-    """The initial memory: a mean prediction for each of the last batches."""
+    """Mean predictions of recent batches, initially uniform: [batch, class]."""
     num_classes = classifier.num_classes
     return np.full(
       [ALIGNED_BATCHES, num_classes], 1.0 / num_classes, np.float32
@@ -115,7 +115,7 @@ class ReMixMatch(pooled_method.PooledMethod):
 def _rotation_loss(
   step: pooled_method.PooledStep, views: tf.Tensor
 ) -> tf.Tensor:
-  """The cross-entropy of predicting the rotations of images."""
+  """The cross-entropy of the rotation classifier."""
   rotated, num_turns = rotate(views)
   (features,) = step.features(rotated)
   kernel, bias = step.head

@@ -6,7 +6,7 @@
 Table 4 of Zhang et al. compares their systems with EASGD and overlap SGD. All
 clients have labels; the server has no images and does not train.
 
-    each round, with z for the anchor and x for a client's own model:
+    each round, with the anchor z, a client's own model x, and the pull a:
       x = train(x)
       EASGD:       z, x = z + a sum(x - z), x + a (z - x)
       overlap SGD: z, x = z + momentum step to the mean of x, x + a (z - x)
@@ -89,12 +89,12 @@ class _Elastic(zhang2020.ManyShortRounds):
 
   @abc.abstractmethod
   def build_anchor(self) -> _Anchor:
-    """Builds the anchor."""
+    """Chooses how clients and the anchor move toward each other."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EASGD(_Elastic):
-  """Elastic averaging SGD: clients and a center move toward each other."""
+  """Elastic averaging SGD: clients and a shared anchor pull each other."""
 
   def build_anchor(self) -> _Anchor:
     pull = 0.9 / max(self.cohorts.filled_size, 1)
@@ -107,7 +107,7 @@ class EASGD(_Elastic):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OverlapSGD(_Elastic):
-  """Overlap local SGD: clients train on while models are averaged."""
+  """Overlap local SGD: clients keep training while models are averaged."""
 
   def build_anchor(self) -> _Anchor:
     return _Anchor(
@@ -134,9 +134,9 @@ def build_elastic_work(
 ) -> client_work.ClientWork:
   """Builds client work in which each client trains its own model x.
 
-  The update is z - x, with the anchor z, and the client's next model is x +
-  pull (z - x). A client without images, or whose update is rejected, sends an
-  update of zero and keeps its memory.
+  With the anchor z, a client sends the update z - x, and its next model is x +
+  pull * (z - x). If a client has no images or its update is rejected, the
+  client sends zeros and keeps its memory.
   """
   classifier, optimizer = steps.classifier, steps.optimizer
   kernel_index = client_work.find_classifier_kernel(classifier)

@@ -30,7 +30,7 @@ from tff_semifl.models import functional
 
 
 class SlotMemory(NamedTuple):
-  """The memory of a numbered slot, independent of the client in the slot."""
+  """A slot's number and memory; the next client in the slot gets the memory."""
 
   slot: Any
   client: Any
@@ -64,7 +64,7 @@ def group_round(
   num_groups: int,
   group_size: int,
 ) -> federated_process.RoundOutput:
-  """A round of a server and groups of clients.
+  """A round of grouping-based averaging.
 
   With n slots in each group, the client of slot s belongs to group i = s // n
   and starts from the group's model w_avg,i, which the aggregator's state holds.
@@ -160,7 +160,7 @@ def place_in_group(
   group: tf.Tensor,
   num_groups: int,
 ) -> tuple[tuple[tf.Tensor, ...], tf.Tensor]:
-  """A client's weighted update and weight for each group; 0 in other groups."""
+  """A client's weighted update and weight, by group, 0 for other groups."""
   weight = update_weight * tf.one_hot(group, num_groups)
   return tuple(tf.tensordot(weight, array, axes=0) for array in update), weight
 

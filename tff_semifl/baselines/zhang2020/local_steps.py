@@ -57,7 +57,7 @@ class LocalSteps:
     loss_fn: Callable[..., training_loop.BatchOutput],
     state: Any = (),
   ) -> training_loop.TrainingResult:
-    """Trains a node for the steps of a round, if it has images.
+    """Trains a node (server or client); a node without images takes no step.
 
     `views_fn` is (indices of images, int32 [number]) -> training examples, a
     structure of tensors. `loss_fn` is (`StepModel`, batch of examples, `state`)

@@ -5,9 +5,9 @@
 
 In an ablation Zhang et al. average only trainable parameters. Each node (a slot
 of clients, or a replica of the server) keeps running averages of its batch
-statistics in the state of its optimizer. An update with momentum m moves a
-running average by m times its distance from the batch statistic. This equals a
-gradient step on half the squared distance.
+statistics in the state of its optimizer. With momentum m, a running average
+moves by m times its distance from the batch statistic. The move is a gradient
+step, with learning rate m, on half the squared distance.
 """
 
 import collections
@@ -31,7 +31,7 @@ Weights = Sequence[tf.Tensor]
 
 @dataclasses.dataclass(frozen=True)
 class _TrackingOptimizer(tff.learning.optimizers.Optimizer):
-  """The optimizer that `track` returns."""
+  """Trains weights with `inner`, and updates running averages."""
 
   inner: tff.learning.optimizers.Optimizer
   initial_statistics: Sequence[Any]
@@ -81,8 +81,8 @@ def track(
 ) -> tff.learning.optimizers.Optimizer:
   """An optimizer that also updates running averages, if the model has any.
 
-  Its weights are the trainable weights, then the running averages. `pull` gives
-  the gradients of running averages.
+  The optimizer takes trainable weights, then running averages. The loss must
+  include `pull`, which has the gradients of running averages.
   """
   if classifier.batch_moments is None:
     return optimizer
@@ -103,7 +103,7 @@ def pull(
   weights: functional.ModelWeights,
   images: tf.Tensor,
 ) -> tf.Tensor:
-  """A scalar 0 whose gradient moves running averages to batch statistics.
+  """A loss of 0 whose gradient moves running averages to batch statistics.
 
   `images` are float32 [batch, ...]. Variances are unbiased, as in PyTorch.
   """

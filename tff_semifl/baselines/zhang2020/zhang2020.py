@@ -87,8 +87,8 @@ class WarmUpAndCosine(training_settings.Rounds):
   def learning_rate_of(self, step: tf.Tensor | int) -> tf.Tensor:
     """Linear warm-up, then part of a cosine (equation 10 of Zhang et al.).
 
-    With w for `warm_up_steps` and n for `schedule_steps`, step t from 0 has, as
-    a multiple of `learning_rate`,
+    With w = `warm_up_steps` and n = `schedule_steps`, the learning rate of step
+    t = 0, 1, ... is `learning_rate` times
 
         t / w                                                  if t < w
         max(cos(pi * half turns * (t - w) / (n - w)), floor)   else
@@ -110,7 +110,7 @@ class WarmUpAndCosine(training_settings.Rounds):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ManyShortRounds(system.System):
-  """Base of systems in which all nodes take the same number of steps."""
+  """Base class of systems in which all nodes take the same number of steps."""
 
   usual = types.MappingProxyType(
     {
@@ -241,7 +241,7 @@ class _GroupAveraging(ManyShortRounds):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ConsistencyAveraging(_GroupAveraging):
-  """Zhang et al. with clients that train by consistency (equation 4)."""
+  """The system of Zhang et al. whose clients train by consistency (eq. 4)."""
 
   measures_pseudo_labels = True
   confidence: training_settings.Confidence = training_settings.Confidence()
@@ -272,7 +272,7 @@ class ConsistencyAveraging(_GroupAveraging):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SelfTrainingAveraging(_GroupAveraging):
-  """Zhang et al. with clients that train by self-training (equation 3)."""
+  """The system of Zhang et al. whose clients train by self-training (eq. 3)."""
 
   uses_strong_views = False
   measures_pseudo_labels = True
@@ -296,7 +296,7 @@ class SelfTrainingAveraging(_GroupAveraging):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SupervisedAveraging(_GroupAveraging):
-  """Zhang et al. with clients that have labels (appendix G)."""
+  """The system of Zhang et al. whose clients have labels (appendix G)."""
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS
   uses_strong_views = False

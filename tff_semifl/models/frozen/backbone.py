@@ -36,7 +36,7 @@ class Preparation:
   scale: Callable[[tf.Tensor], tf.Tensor]
 
   def __call__(self, images: tf.Tensor) -> tf.Tensor:
-    """Prepares images [batch, height, width, 1 or 3] in 0..255."""
+    """Resizes and scales images [batch, height, width, 1 or 3] in 0..255."""
     if images.shape.rank != 4 or images.shape[-1] not in (1, 3):
       raise ValueError(
         f'found images of shape {images.shape}; give [images, height, width, 1'
@@ -49,7 +49,7 @@ class Preparation:
 
   @property
   def description(self) -> str:
-    """A line of text that distinguishes preparations with different results."""
+    """Resizing and scaling in one line of text, for the backbone's digest."""
     height, width = self.image_size
     return f'cover {height}x{width}, bilinear, antialiased; {self.scaling}'
 
@@ -82,7 +82,7 @@ class Backbone:
   def __init__(
     self, name: str, network: tf.keras.Model, preparation: Preparation
   ):
-    """Initializes the backbone.
+    """Combines a network with its preprocessing.
 
     `network` maps float32 [batch, *preparation.image_size, 3] to feature
     vectors [batch, d], or to feature maps [batch, h, w, d], which are averaged
@@ -121,14 +121,14 @@ class Backbone:
     return found.hexdigest()
 
   def __call__(self, images: tf.Tensor) -> tf.Tensor:
-    """Features, float32 [batch, feature_dimension], in a TensorFlow graph.
+    """Computes features, float32 [batch, feature_dimension], of one batch.
 
-    `images` are as for `Preparation`.
+    `images` are as in `Preparation.__call__`. The call works in graphs, too.
     """
     return self.network(self.preparation(images), training=False)
 
   def features(self, images: np.ndarray) -> np.ndarray:
-    """Features, float32 [images, feature_dimension], in batches.
+    """Computes features, float32 [images, feature_dimension], batch by batch.
 
     `images` are uint8 [images, height, width, 1 or 3], of any size.
     """

@@ -123,8 +123,8 @@ def load(
 ) -> backbone_lib.Backbone:
   """Loads a pretrained backbone.
 
-  Images are resized to `image_size`, height and width; by default to 224x224,
-  or to the input size of a `.keras` file. Time grows with the number of pixels.
+  `name` is efficientnet_lite0, a network of Keras Applications, or a `.keras`
+  file. Images are resized to `image_size`: by default, the file's or 224x224.
   """
   if name.endswith(SUFFIX):
     return load_keras_file(pathlib.Path(name), image_size)

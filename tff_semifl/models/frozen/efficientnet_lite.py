@@ -108,7 +108,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def create(image_size: tuple[int, int]) -> tf.keras.Model:
-  """Creates the network with random weights, with 1,280 feature maps.
+  """Creates the network with random weights; the output is 1,280 feature maps.
 
   The padding is TensorFlow's 'SAME', as in pretraining.
   """
@@ -131,8 +131,8 @@ def create(image_size: tuple[int, int]) -> tf.keras.Model:
 def assign(network: tf.keras.Model, tensors: Mapping[str, np.ndarray]) -> None:
   """Assigns PyTorch's weights to a network from `create`.
 
-  Both networks have the same layers in the same order. Batch normalization has
-  gamma, beta, mean and variance.
+  Layers and weights are in the same order in PyTorch and Keras. The weights of
+  batch normalization are gamma, beta, mean and variance.
   """
   remaining = iter(
     tensor for name, tensor in tensors.items() if 'num_batches' not in name
@@ -144,7 +144,7 @@ def assign(network: tf.keras.Model, tensors: Mapping[str, np.ndarray]) -> None:
 
 
 def _to_keras(layer: tf.keras.layers.Layer, tensor: np.ndarray) -> np.ndarray:
-  """Transposes [channels] or [outputs, inputs, height, width] for Keras."""
+  """Transposes PyTorch's [outputs, inputs, height, width] for Keras."""
   if tensor.ndim < 4:
     return tensor
   # PyTorch stores the channels of a depthwise convolution as outputs, Keras as

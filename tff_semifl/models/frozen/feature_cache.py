@@ -3,11 +3,11 @@
 
 """A cache of features on disk.
 
-Each pair of images and backbone has a folder, named by a digest of images,
-weights and preparation. After each 512 images, a file with their features is
-added: `00000.npz`, `00001.npz`, and so on, each with the array `features`,
-float32 [images, feature_dimension]. Each file is a zip archive, whose checksum
-reveals damage. Any file may be removed at any time.
+Each combination of a data set and a backbone has a folder, named by a digest of
+images, weights and preparation. Each file in a folder, `00000.npz`, `00001.npz`
+and so on, has the features of 512 images: an array `features`, float32 [images,
+feature_dimension]. A file is a zip archive, whose checksum reveals damage. Any
+file may be removed at any time.
 """
 
 from collections.abc import Callable
@@ -88,7 +88,7 @@ def compute(
 
 
 def _find_key(backbone: backbone_lib.Backbone, images: sources.Images) -> str:
-  """The name of the folder for these features; reads all images."""
+  """The folder name for a backbone's features of images; reads all images."""
   found = hashlib.sha256(repr(tuple(map(int, images.shape))).encode())
   for start in range(0, len(images), _CHUNK):
     chunk = np.asarray(images[start : start + _CHUNK])
