@@ -95,11 +95,11 @@ def export_saved_model(
 
   The SavedModel has these signatures:
 
-  *   `serving_default`, also called by the loaded object itself: maps `images`,
-      uint8 [batch, height, width, channels] in 0..255, of any size (see
-      `resizing`), to `probabilities`, float32 [batch, classes], and
-      `class_name`, string [batch], the most probable class. A model of feature
-      vectors takes `features`, float32 [batch, features], instead.
+  *   `serving_default`, which a call of the loaded object also runs: maps
+      `images`, uint8 [batch, height, width, channels] in 0..255, of any size
+      (see `pixels.fit_to_size`), to `probabilities`, float32 [batch, classes],
+      and `class_name`, string [batch], the most probable class. A model of
+      feature vectors takes `features`, float32 [batch, features], instead.
   *   `serving_encoded`, only for models of images: maps `image_bytes`, string
       [batch], JPEG or PNG files of any sizes, to the outputs of
       `serving_default`.
@@ -121,7 +121,7 @@ def export_saved_model(
       or [batch, features], to logits.
     class_names: A name for each class.
     path: The folder to save to, new or empty.
-    privacy: The privacy guarantee to the clients of the training.
+    privacy: The differential privacy guarantee, packed with the model.
     prior: The prior of the class shares of a site.
 
   Raises:
@@ -229,7 +229,7 @@ def _decode_and_fit(
 
 
 def _check_shares(shares: tf.Tensor) -> tf.Tensor:
-  """Returns the shares, float32 [classes]; an error if they are invalid."""
+  """Returns the shares, float32 [classes], after a check of the values."""
   are_shares = tf.math.is_finite(shares) & (shares >= 0)
   check = tf.debugging.Assert(
     tf.reduce_all(are_shares) & tf.reduce_any(shares > 0),

@@ -92,8 +92,8 @@ def convert(
 
   `model` is as for `export_saved_model`, or from `take_shares`.
   `calibration_images`, uint8 [num_images, height, width, channels], are needed
-  for INT8, to measure the range of activations. `prior` is packed into the
-  file.
+  for INT8, to measure the range of activations. `privacy` and `prior`
+  are packed into the file.
   """
   is_int8 = precision is Precision.INT8
   if is_int8:
