@@ -40,7 +40,7 @@ class Size(NamedTuple):
 
 
 class Federation:
-  """Images, a model, and SemiFL.
+  """SemiFL with a model, on images of noise.
 
   Attributes:
     size: The size of the federation.

@@ -88,7 +88,7 @@ def _run(system: str, folder: pathlib.Path, **settings):
 def measure(
   classifier: str, partition: str, seed: int, folder: pathlib.Path
 ) -> dict[str, list[float]]:
-  """Accuracy, and the fraction of clients' labels that are right, by name."""
+  """Accuracy, and the fraction of correct client labels, by classifier."""
   if classifier == 'all_labels':
     batch = _CLIENTS_PER_ROUND.value * _BATCH_SIZE.value
     size = _SIZES[_TASK.value]

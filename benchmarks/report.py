@@ -26,7 +26,7 @@ class Report(settings.Settings):
   )
 
   def open_file(self) -> pathlib.Path:
-    """Opens the output file before measurements: it must be writable."""
+    """The path of the output file, after a check that it is writable."""
     path = parts.to_file(self.output_file)
     with parts.writing(path):
       path.touch()
