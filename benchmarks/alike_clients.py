@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""SemiFL on digits, begun with the network of `client_prior_network`.
+r"""SemiFL on digits, started from a network of `client_prior_network`.
 
   python -m benchmarks.alike_clients --table_file=alike.csv --seeds=0,1,2,3,4
 
 All clients have the same class shares. `client_priors` trains a linear layer,
 which labels the clients' images, and a network is trained on these labels. Each
 row has the test accuracies of a seed: the regression on the labels alone, the
-layer, the network, SemiFL from new weights, and SemiFL from the network's.
+layer, the network, SemiFL from random weights, and SemiFL from the network.
 """
 
 from collections.abc import Mapping

@@ -60,7 +60,7 @@ class Problem(NamedTuple):
     return np.bincount(self.owner)[:, np.newaxis]
 
   def add_up(self, values: np.ndarray) -> np.ndarray:
-    """Sums of the examples' values over each client, [clients, ...]."""
+    """The sum of the examples' values for each client, [clients, ...]."""
     starts = np.searchsorted(self.owner, np.arange(self.owner[-1] + 1))
     return np.add.reduceat(values, starts, axis=0)
 
@@ -177,7 +177,7 @@ def shift_priors(
 def em(
   problem: Problem, rounds: int, temperature: float, **prior: Any
 ) -> Found:
-  """Class shares of clients by EM; `prior` has options of `shift_priors`."""
+  """Estimates class shares of clients by EM; `prior` as for `shift_priors`."""
   respond = functools.partial(shift_priors, problem, **prior)
   return _alternate(problem, respond, rounds, temperature)
 

@@ -78,7 +78,7 @@ def partition(
 def thin_out(
   labels: np.ndarray, ratio: float, rng: np.random.Generator
 ) -> np.ndarray:
-  """Indices of a long-tailed subset, with fractions 1 to 1 / ratio of classes."""
+  """Indices of a long-tailed subset: class fractions fall from 1 to 1/ratio."""
   found = rng.permutation(np.unique(labels))
   shares = ratio ** -np.linspace(0, 1, len(found))
   return np.concatenate(

@@ -81,7 +81,7 @@ _RESULTS = (
 
 
 def thin_out(data: federated_data.FederatedData, skew: int) -> list[np.ndarray]:
-  """Each client's indices, with one in `skew` of the first half of classes."""
+  """The partition, with one in `skew` examples of the first half of classes."""
   labels = data.unlabeled.true_labels
   is_kept = labels > labels.max() // 2
   for label in range(labels.max() // 2 + 1):

@@ -45,7 +45,7 @@ _CPU = '/device:CPU:0'
 
 
 def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
-  """Compares a short client update in each of `FORMS` with one on the CPU.
+  """Compares a short client update, in each of `FORMS`, with the CPU's update.
 
   All updates draw the same random numbers, and none uses TF32.
 
@@ -193,7 +193,7 @@ def _without_tf32() -> Iterator[None]:
 
 
 def _take(update, weights: functional.ModelWeights) -> Sequence[np.ndarray]:
-  """The arrays of the client's update of these weights."""
+  """The client's update of these weights, as a list of arrays."""
   return tf.nest.flatten(update(weights).update)
 
 

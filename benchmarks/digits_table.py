@@ -5,8 +5,8 @@
 
   python -m benchmarks.digits_table --table_dir=results/digits_table
 
-Each method has the learning rate of `_RATES` with the highest mean test
-accuracy after the last round of seeds 0 and 1. The tables report seeds 20
+Each method uses the learning rate in `_RATES` with the highest mean test
+accuracy after the last round, over seeds 0 and 1. The tables report seeds 20
 to 27. Each run is a row of `runs<share>.csv` in the folder. The same command
 resumes after an interrupt. Several processes can divide the runs by --share.
 """

@@ -8,8 +8,8 @@
 `--data` is digits, or a .npz file with `features`, `labels`, `test_features`
 and `test_labels`. Each classifier is the regression on the labels alone with
 which `launch.train client_priors` begins. The program writes two tables,
-NAME_accuracy.csv and NAME_wrong_labels.csv. The figure labels.svg shows all
-accuracy tables of the folder.
+NAME_accuracy.csv and NAME_wrong_labels.csv, for data with this NAME. The figure
+labels.svg shows all accuracy tables of the folder.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -15,7 +15,7 @@ Each row is the test accuracy of one classifier: the regression on the labels
 alone and the linear layer, both by `client_priors`; the network of
 `client_prior_network`; and the same network with all labels in one place, with
 as many steps and images per step. Rows in the table are not repeated;
-with --runs_dir, an interrupted run goes on.
+with --runs_dir, an interrupted run resumes.
 """
 
 import itertools

@@ -38,7 +38,7 @@ def write(
 ) -> None:
   """Prints machine and measurements as tables, and writes everything as JSON.
 
-  The file is rewritten after each measurement, so that an error loses none.
+  The file is rewritten after each measurement, so that an error loses nothing.
   """
   here = machine.describe()
   print(f'{here}\n')

@@ -78,7 +78,7 @@ def _spread(accuracies: Sequence[float]) -> list[float]:
 
 
 class _Model:
-  """The logarithms of an exported model's probabilities."""
+  """An exported model, with logarithms of probabilities as its outputs."""
 
   def __init__(self, path: pathlib.Path):
     self._model = tflite.load(path)

@@ -84,7 +84,7 @@ def _create_task(data: str):
 
 
 def load(data: str, partition: str, seed: int) -> federated_data.FederatedData:
-  """Digits with 20 labels, 20 clients; a features file with 40 and 100."""
+  """Loads digits (20 labels, 20 clients) or a file (40 labels, 100 clients)."""
   labels, clients = (20, 20) if data == 'digits' else (40, 100)
   changes = {'num_labeled': labels, 'num_clients': clients, 'seed': seed}
   changes |= client_priors_process.PARTITIONS[partition]

@@ -35,7 +35,7 @@ class Scaffold(sfl.FixMix):
     return state + 1.0
 
   def loss(self, step: sfl.Step, state: Any) -> tf.Tensor:
-    """Adds c - c_i, the server's minus the client's variate, to gradients."""
+    """SemiFL's loss; gradients get the server's minus the client's variate."""
     arrays = step.guidance, step.client.memory, step.weights.trainable
     added = tf.nest.map_structure(
       lambda c, own, w: tf.reduce_sum((c - own) * w), *arrays
@@ -43,7 +43,7 @@ class Scaffold(sfl.FixMix):
     return super().loss(step, state) + tf.add_n(added)
 
   def after_round(self, client: Any, state: Any, weights: Any) -> Any:
-    """c_i - c + (received - trained) / (steps * rate); c_i without a step."""
+    """The client's new variate (option II); the old variate without a step."""
     arrays = client.guidance, client.received.trainable, weights.trainable
 
     def find(own: Any, c: Any, x: Any, y: Any) -> tf.Tensor:

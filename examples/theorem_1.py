@@ -26,8 +26,8 @@ assumptions and constants are:
   the error falls with the root of the number of labels.
 
 Labeled and test images are uniform, so that d is 1. The number of labels grows
-more slowly than the number of images. By equation 14 of SemiFL, labels alone
-are not enough for some values of s.
+more slowly than the number of images. By equation 14 of SemiFL, unlabeled
+images then help only if s is small.
 """
 
 import dataclasses
@@ -55,7 +55,7 @@ def probability(x: np.ndarray) -> np.ndarray:
 
 
 def exponent(s: float) -> float:
-  """The bound on the risk falls as n^-exponent, n unlabeled images (eq. 13)."""
+  """With n unlabeled images, the bound falls as n^-exponent (equation 13)."""
   return _Q * (_ALPHA + 1) / (_Q * (_ALPHA + 3 + _V + s) + _D)
 
 

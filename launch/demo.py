@@ -117,7 +117,7 @@ def main(own: parts.Seeds, command: command_lib.Command) -> None:
 
 
 def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
-  """Creates the command, with quick defaults."""
+  """Creates the command; the task's quick settings are the defaults."""
   command = commands.create(system_name, changes)
   quick = command.experiment.data.task.quick
   # Some quick settings may not exist, for example with another model.
@@ -140,7 +140,7 @@ def without_clients(
 ) -> experiment_lib.Experiment:
   """The experiment without clients, trained on the server's labels alone.
 
-  Process and server steps do not change. The name is the new default name.
+  Process and server steps do not change; the name is the settings' default.
   """
   changed = settings.change(experiment.settings, {'clients_per_round': 0})
   return dataclasses.replace(

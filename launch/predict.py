@@ -10,8 +10,8 @@ Images may have any size and number; only a few are in memory at a time. A model
 of feature vectors takes .npy files, or .npz files with an array `features`. The
 table, by default results/predictions.csv, has a row for each image or vector:
 path, and class_name and probability of the most probable class. Some models add
-foreign, the fraction of clients' training images whose predictions have a lower
-entropy. --overwrite replaces an existing file.
+foreign: the fraction of clients' training images whose predictions have a lower
+entropy than this image's. --overwrite replaces an existing file.
 
 --adapt_shares estimates the class shares of the images' site, predicts with
 them, and writes predictions.class_shares.csv.

@@ -11,7 +11,7 @@ Nothing is trained.
   python -m launch.show_data --task=digits --partition=dirichlet \
     --num_clients=10
 
-The program takes all flags of `launch.train semifl` that choose data.
+The program takes all flags of `launch.train semifl` that are about data.
 """
 
 import dataclasses

@@ -3,8 +3,8 @@
 
 r"""Takes part in training as a site, whose images stay on this machine.
 
-Run it on the site's machine, which needs the same packages as the training
-program, and the token of the Ray cluster:
+Run this program on the site's machine. The machine needs the same packages as
+the training program, and the token of the Ray cluster:
 
   python -m launch.site --address=hostA:6379 --name=site_3 \
     --image_dir=photos/site_3 --image_size=64
@@ -58,7 +58,7 @@ def check_cluster(address: str) -> None:
 
 
 def print_lines(name: str) -> str:
-  """Opens a pipe, prints its lines after the site's name; returns the path.
+  """Prints the lines of a new pipe after the site's name; returns its path.
 
   Other processes of this user can open the path.
   """

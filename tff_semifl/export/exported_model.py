@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The interface of exported models, and SavedModels that are loaded."""
+"""The interface of exported models, and its implementation for SavedModels."""
 
 import abc
 from collections.abc import Callable, Iterable, Sequence
@@ -79,7 +79,7 @@ class ExportedModel(abc.ABC):
     """
 
   def summarize(self, images: np.ndarray) -> np.ndarray:
-    """`input_shift.summarize` of images or vectors, given as to `predict`."""
+    """Summaries of examples, by `input_shift`; `images` as for `predict`."""
     fitted = tf.constant(images)
     if self.kind is sources.IMAGES:
       fitted = pixels.fit_to_size(fitted, *self.image_shape[:2])

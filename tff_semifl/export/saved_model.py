@@ -105,8 +105,8 @@ def export_saved_model(
       `serving_default`.
   *   `estimate_shares`, only with `prior`: maps images or features of one site
       to its `class_shares`, float32 [classes], their `deviations`, float32
-      [classes], and `evidence`, float32 [] (see `share_prior.SiteShares`); and,
-      with `prior.inputs`, `shift`, float32 [] (see
+      [classes], and `evidence`, float32 [] (see `share_prior.SiteShares`). With
+      `prior.inputs`, another output is `shift`, float32 [] (see
       `input_shift.measure_shift`).
   *   `serving_with_shares`, only with `prior`: maps images or features and
       `class_shares`, float32 [classes], to the outputs of `serving_default` at
@@ -121,7 +121,7 @@ def export_saved_model(
       or [batch, features], to logits.
     class_names: A name for each class.
     path: The folder to save to, new or empty.
-    privacy: The differential privacy guarantee, packed with the model.
+    privacy: The guarantee of differential privacy, saved beside the model.
     prior: The prior of the class shares of a site.
 
   Raises:

@@ -35,7 +35,7 @@ _LOSSES = (
 
 
 class Group(NamedTuple):
-  """Runs that differ only in the seed, and the metrics of each run; by seed."""
+  """Runs that differ only in the seed, and their metrics; keyed by seed."""
 
   name: str
   runs: Mapping[object, run_record.RunRecord]

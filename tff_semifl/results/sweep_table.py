@@ -23,7 +23,7 @@ run."""
 
 
 class Entry(NamedTuple):
-  """Settings that are trained with each seed.
+  """A flagfile or preset that is trained with each seed.
 
   `kind` is 'flagfile' or 'preset', and `source` the name of the file or preset.
   `paper` is an accuracy that a paper reports: text, mean, standard deviation.
