@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""SemiFL after `client_prior_network` on digits, with clients that are alike.
+r"""SemiFL on digits, started from a network of `client_prior_network`.
 
   python -m benchmarks.alike_clients --table_file=alike.csv --seeds=0,1,2,3,4
 
-Without class shares of their own, clients label as `client_priors` predicts. A
-network learns these labels, and SemiFL begins with its weights. Each row has
-the test accuracies of a seed: of the regression on the labels, of the linear
-layer, of the network, and of SemiFL with new weights and with the network's.
+All clients have the same class shares. `client_priors` trains a linear layer,
+which labels the clients' images, and a network is trained on these labels. Each
+row has the test accuracies of a seed: the regression on the labels alone, the
+layer, the network, SemiFL from random weights, and SemiFL from the network.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ _SEMIFL = {
 def _run(
   system: str, name: str, settings: Mapping[str, Any]
 ) -> tuple[Any, metrics_table.Metrics, tf.keras.Model]:
-  """The weights and metrics after a run, and a model for the weights."""
+  """The final weights and the metrics of a run, and its untrained model."""
   experiment = sfl.create_experiment(
     system,
     sfl.TASKS['digits'],
@@ -97,7 +97,7 @@ def measure(seed: int, output_dir: str) -> list[float]:
 
 
 def main(argv: list[str]) -> None:
-  """Measures each seed, and adds its row."""
+  """Measures each seed, and adds a row to the table."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   if not path.exists():

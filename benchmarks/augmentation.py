@@ -3,8 +3,8 @@
 
 """The speed of a client's strong augmentation.
 
-As in each epoch of a round, all images are augmented at once, in a graph, after
-weak augmentation.
+As in an epoch of training, one graph augments all images of a client at once,
+first weakly and then strongly.
 """
 
 from collections.abc import Callable

@@ -60,7 +60,7 @@ class Problem(NamedTuple):
     return np.bincount(self.owner)[:, np.newaxis]
 
   def add_up(self, values: np.ndarray) -> np.ndarray:
-    """Sums of the examples' values over each client, [clients, ...]."""
+    """The sum of the examples' values for each client, [clients, ...]."""
     starts = np.searchsorted(self.owner, np.arange(self.owner[-1] + 1))
     return np.add.reduceat(values, starts, axis=0)
 
@@ -152,10 +152,10 @@ def shift_priors(
   """Posteriors with class shares of each client, by EM (Saerens et al., 2002).
 
   `logits` are for unlabeled examples, under the class shares of the labels.
-  With a `weight` below 1 this is MAPLS (Ye et al., 2024): the rest of the class
-  shares is uniform over classes. The prior of clients' class shares counts as
-  `strength` examples with the labels' class shares. With `biases`, biases keep
-  the mean of all posteriors at the labels' class shares.
+  With a `weight` below 1 this is MAPLS (Ye et al., 2024): class shares are
+  mixed with uniform shares of weight 1 - `weight`. A prior adds `strength`
+  examples with the labels' class shares to each client. With `biases`, a bias
+  per class keeps the mean of all posteriors at the labels' class shares.
   """
   prior, sizes = problem.prior, problem.sizes
   bias = -np.log(prior)
@@ -177,7 +177,7 @@ def shift_priors(
 def em(
   problem: Problem, rounds: int, temperature: float, **prior: Any
 ) -> Found:
-  """EM at each client, with further arguments of `shift_priors`."""
+  """Estimates class shares of clients by EM; `prior` as for `shift_priors`."""
   respond = functools.partial(shift_priors, problem, **prior)
   return _alternate(problem, respond, rounds, temperature)
 
@@ -213,10 +213,10 @@ def self_training(problem: Problem, rounds: int, threshold: float) -> Found:
 
 
 def mixture(problem: Problem, iterations: int, weight: float) -> Found:
-  """A Gaussian mixture of all examples, without class shares of clients, by EM.
+  """A Gaussian mixture, fitted to the examples of all clients together by EM.
 
-  All classes share one covariance, shrunk as in `client_priors`, and have the
-  class shares of the labels. `weight` is the weight of an unlabeled example
+  All classes share one covariance, shrunk as in `client_priors`. Class shares
+  are those of the labels. `weight` is the weight of an unlabeled example
   (Nigam et al., 2000).
   """
   x = np.concatenate([problem.x, problem.unlabeled]).astype(np.float64)
@@ -241,8 +241,8 @@ def mixture(problem: Problem, iterations: int, weight: float) -> Found:
 def paddle(problem: Problem, scale: float, complexity: float) -> Found:
   """PADDLE (Martin et al., 2022) at each client.
 
-  `scale` is the factor of squared distances, and `complexity` the weight of the
-  partition complexity, lambda / |Q|.
+  Half the squared distances are multiplied by `scale`. `complexity` is the
+  weight of the partition complexity, lambda / |Q| in the paper.
   """
   targets, posteriors = problem.targets, []
   counts = targets.sum(axis=0)[:, np.newaxis]
@@ -264,7 +264,7 @@ def paddle(problem: Problem, scale: float, complexity: float) -> Found:
 def step_dirichlet(alpha: np.ndarray, mean_logarithm: np.ndarray) -> np.ndarray:
   """A majorize-minimize step of Dirichlet parameters (Martin et al., 2024).
 
-  The likelihood of data with these mean logarithms never decreases. Both
+  A step never decreases the likelihood of data with this `mean_logarithm`. Both
   arguments are [..., classes].
   """
   slope = special.digamma(alpha + 1)
@@ -281,7 +281,7 @@ def step_dirichlet(alpha: np.ndarray, mean_logarithm: np.ndarray) -> np.ndarray:
 def em_dirichlet(
   problem: Problem, temperature: float, complexity: float
 ) -> Found:
-  """EM-Dirichlet at each client, on probabilities of the regression."""
+  """EM-Dirichlet (Martin et al., 2024) at each client, on probabilities."""
   logits = problem.logits / temperature
   logarithms = np.maximum(special.log_softmax(logits, axis=1), -30)
   found = np.exp(logarithms)
@@ -339,7 +339,7 @@ def laplacian_shot(problem: Problem, weight: float, rectifies: bool) -> Found:
 
 
 class Method(NamedTuple):
-  """A method, and the settings to choose from."""
+  """A method, and the settings from which tuning chooses."""
 
   run: Callable[..., Found]
   settings: list[dict[str, Any]]

@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What chosen labels gain before and after client priors.
+"""Accuracy with random and with chosen labels, without and with client priors.
 
   python -m benchmarks.chosen_labels --data=cifar10.npz
 
-`--data` is as for `benchmarks.label_choice`. Of 5,000 images 40 are labeled, at
-random or by `launch.choose_images`; the others are at 20 clients, which are
-alike or have two classes each. A line has the test accuracies, in percent, of
-the labels alone and of client priors.
+`--data` is as for `benchmarks.label_choice`. 40 of 5,000 images get labels:
+random images, or those that `launch.choose_images` chooses. The other images
+are at 20 clients, which are alike or have two classes each. Each line has two
+test accuracies in percent: of the labels alone, and of client priors.
 """
 
 from absl import app

@@ -78,7 +78,7 @@ def partition(
 def thin_out(
   labels: np.ndarray, ratio: float, rng: np.random.Generator
 ) -> np.ndarray:
-  """Indices of a fraction of each class; fractions fall from 1 to 1 / ratio."""
+  """Indices of a long-tailed subset: class fractions fall from 1 to 1/ratio."""
   found = rng.permutation(np.unique(labels))
   shares = ratio ** -np.linspace(0, 1, len(found))
   return np.concatenate(
@@ -155,7 +155,7 @@ def _shift(
   change: Callable[[np.ndarray, float], np.ndarray],
   **kwargs,
 ) -> Input:
-  """Changes each client's images; a test image has the domain of a client."""
+  """Changes images by client; test images are changed as for random clients."""
   made = _make(rng, **kwargs)
 
   def apply(images: np.ndarray, domains: np.ndarray) -> np.ndarray:

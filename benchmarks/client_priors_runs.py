@@ -3,7 +3,7 @@
 
 r"""Accuracy of `client_priors` where its assumptions hold and where they fail.
 
-The inputs are of `benchmarks.client_priors_inputs`, or features files:
+Inputs come from `benchmarks.client_priors_inputs`, or are features files:
 
   python -m benchmarks.client_priors_runs --seeds=0,1,2 \
     --table_file=results/inputs.csv
@@ -223,7 +223,7 @@ def run_missing() -> Iterator[list[str]]:
 
 
 def main(argv: list[str]) -> None:
-  """Runs what the table lacks, and prints means over seeds."""
+  """Adds the missing runs to the table, and prints means over seeds."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)

@@ -97,7 +97,7 @@ def summarize_sites(rows: list[list[str]]) -> Iterator[str]:
 
 
 def summarize_networks(rows: list[list[str]]) -> Iterator[str]:
-  """Yields a row of a table for each cell of `benchmarks.priors_to_network`."""
+  """Yields table rows with means over seeds of `priors_to_network`."""
   cells = {}
   for *cell, seed, classifier, accuracy, right, _ in rows:
     found = cells.setdefault(tuple(cell), {}).setdefault(classifier, {})

@@ -81,7 +81,7 @@ _RESULTS = (
 
 
 def thin_out(data: federated_data.FederatedData, skew: int) -> list[np.ndarray]:
-  """Keeps one in `skew` examples of the first half of the classes."""
+  """The partition, with one in `skew` examples of the first half of classes."""
   labels = data.unlabeled.true_labels
   is_kept = labels > labels.max() // 2
   for label in range(labels.max() // 2 + 1):
@@ -117,7 +117,7 @@ def _calibration(state: Any, test: sources.LabeledImages) -> float:
 
 
 def train_semifl(task: image_task.Task, changes: dict[str, Any]) -> float:
-  """The last test accuracy when SemiFL trains the linear layer, with noise."""
+  """The last test accuracy of SemiFL, trained on the same feature vectors."""
   with tempfile.TemporaryDirectory() as folder:
     experiment = sfl.create_experiment(
       'semifl',
@@ -140,7 +140,7 @@ def train_semifl(task: image_task.Task, changes: dict[str, Any]) -> float:
 
 
 def run_cells(task: image_task.Task) -> Iterator[list[str]]:
-  """Yields the row of each chosen cell after its run."""
+  """Measures the settings that the table lacks, and yields their rows."""
   process = all_labels = None
   for seed, labels, partition in itertools.product(
     _SEEDS.value, _LABELS.value, _PARTITION.value
@@ -182,7 +182,7 @@ def run_cells(task: image_task.Task) -> Iterator[list[str]]:
 
 
 def main(argv: list[str]) -> None:
-  """Runs the cells that the table lacks, and prints means over seeds."""
+  """Adds the missing rows to the table, and prints means over seeds."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)

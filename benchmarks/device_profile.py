@@ -33,7 +33,7 @@ class Event(NamedTuple):
 
 
 class Item(NamedTuple):
-  """All events of a name."""
+  """The total self time and the number of all events of one name."""
 
   milliseconds: float
   count: int

@@ -45,12 +45,12 @@ _CPU = '/device:CPU:0'
 
 
 def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
-  """Compares a short client update in each form with the CPU's dynamic form.
+  """Compares a short client update, in each of `FORMS`, with the CPU's update.
 
-  All forms draw the same random numbers, and none uses TF32.
+  All updates draw the same random numbers, and none uses TF32.
 
   Returns:
-    The largest relative error of an array of the update in each form, and the
+    For each form, the largest relative error of an array of the update; and the
     tolerance.
   """
   federation = federation_lib.Federation(
@@ -99,7 +99,7 @@ def are_equal(compared: measurement.Measurement) -> bool:
 def measure(
   device: str, size: federation_lib.Size, num_repetitions: int
 ) -> Iterator[measurement.Measurement]:
-  """Measures client updates in each form.
+  """Measures client updates in each of `FORMS`.
 
   Yields:
     The time of first updates, with tracing and compilation, and the time per
@@ -193,7 +193,7 @@ def _without_tf32() -> Iterator[None]:
 
 
 def _take(update, weights: functional.ModelWeights) -> Sequence[np.ndarray]:
-  """The client's update, from its weights."""
+  """The client's update of these weights, as a list of arrays."""
   return tf.nest.flatten(update(weights).update)
 
 

@@ -5,10 +5,10 @@
 
   python -m benchmarks.digits_table --table_dir=results/digits_table
 
-For each method, the learning rate is the one of `_RATES` with the highest mean
-test accuracy after the last round of seeds 0 and 1. The tables report seeds 20
-to 27. Each run is a row of `runs<share>.csv` in the folder. The same command,
-also in several processes at once, runs what is missing and prints the tables.
+Each method uses the learning rate in `_RATES` with the highest mean test
+accuracy after the last round, over seeds 0 and 1. The tables report seeds 20
+to 27. Each run is a row of `runs<share>.csv` in the folder. The same command
+resumes after an interrupt. Several processes can divide the runs by --share.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,7 +55,7 @@ class Method(NamedTuple):
   Attributes:
     name: The name in the tables.
     system: The name of the system.
-    settings: Settings in addition to the settings of the cell.
+    settings: Settings in addition to those of labels and partition.
     rates: The learning rates to choose from.
     has_clients: Whether results depend on the partition.
     has_few_labels: Whether results depend on the number of labels.
@@ -108,7 +108,7 @@ class Run(NamedTuple):
 
   @property
   def key(self) -> tuple[str, ...]:
-    """All fields but the accuracies."""
+    """All fields except the accuracies; they identify the run."""
     return self[:-2]
 
 

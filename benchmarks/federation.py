@@ -40,7 +40,7 @@ class Size(NamedTuple):
 
 
 class Federation:
-  """Images, a model, and SemiFL.
+  """SemiFL with a model, on images of noise.
 
   Attributes:
     size: The size of the federation.
@@ -90,7 +90,7 @@ class Federation:
 
   @property
   def num_client_steps(self) -> int:
-    """The number of steps of a client update on all of its images."""
+    """The number of steps of a client update on all images of a client."""
     batch_size = self.system.local_training.client_batch_size
     return -(-self.size.images_per_client // batch_size) * self.size.num_epochs
 

@@ -1,19 +1,19 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""How well images of none of the classes are told from images of the classes.
+r"""Detection of foreign images, which belong to none of the model's classes.
 
   python -m benchmarks.foreign_images --data=digits --foreign=fashion_mnist.npz
   python -m benchmarks.foreign_images --data=cifar10.npz --foreign_class=6
 
 `--data` is as for `benchmarks.label_choice`. Foreign images are the `features`
 of a file .npz, or a class that is left out of the data. Client priors are
-trained with four labels of each class at the server, and 20 clients, of whose
-images `--share` are foreign. A line has, for test images and other foreign
-images, the area under the ROC curve (AUC) of three scores: entropy, as in
-`launch.predict`; the greatest probability; and the cosine between the centered
-features of an image and of the nearest labeled image. Then come the percentages
-of foreign and of test images whose `foreign` is above 0.8.
+trained with four labels of each class at the server. A fraction `--share` of
+the images of 20 clients is foreign. Three scores tell test images from other
+foreign images: entropy, as in `launch.predict`; the greatest probability; and
+the cosine to the nearest labeled image, of centered features. Each line has the
+area under the ROC curve (AUC) of each score, then the percentages of foreign
+and of test images for which `foreign`, as in `launch.predict`, is above 0.8.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ _NAMES = ('foreign', 'greatest probability', 'nearest label')
 
 
 def _read_foreign(size: int) -> np.ndarray:
-  """Features; images of another size are resized, to the same brightness."""
+  """Foreign images with `size` pixels, in the range of the data's pixels."""
   if _FOREIGN.value == 'digits':
     found = 255 / 16 * datasets.load_digits().data
   else:
@@ -107,7 +107,7 @@ def _create(seed: int) -> tuple[client_priors_inputs.Input, np.ndarray]:
 def measure(
   made: client_priors_inputs.Input, foreign: np.ndarray
 ) -> Iterator[float]:
-  """Yields three AUCs and two percentages."""
+  """Yields the AUC of each score, and the percentages above 0.8."""
   images = np.concatenate([made.test_features, foreign])
   found = client_priors_runs.run(
     dataclasses.replace(

@@ -107,7 +107,7 @@ def read_parts(
 
 
 def main(stretch: GPUStretch) -> None:
-  """Runs the parts, and prints what became of them."""
+  """Runs the parts, and prints a table of outcomes."""
   end = time.monotonic() + 60 * stretch.minutes
   chosen = read_parts(stretch.parts)
   stretch.sizes.check()
@@ -183,7 +183,7 @@ def _unpack(results: pathlib.Path, runs: pathlib.Path) -> None:
 
 
 def _pack(runs: pathlib.Path, results: pathlib.Path) -> Iterator[str]:
-  """Packs each run, and yields what it has reached."""
+  """Packs each unfinished run, and yields its last round and size as text."""
   for path in results.glob(f'*{packed_experiment.SUFFIX}'):
     if not (runs / path.name.removesuffix(packed_experiment.SUFFIX)).exists():
       path.unlink()  # The run is complete, and was removed.

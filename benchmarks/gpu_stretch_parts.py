@@ -50,7 +50,7 @@ class Part(NamedTuple):
 def _measure(
   flags: Sequence[str],
 ) -> Callable[[Sizes, pathlib.Path, pathlib.Path], Sequence[str]]:
-  """The command of measurements with one epoch, on noise images."""
+  """Creates the command function for `benchmarks.gpu` with these flags."""
 
   def command(sizes, results, runs):
     del runs  # There are none.
@@ -80,7 +80,7 @@ def _measure(
 def _train(
   name: str, flags: Sequence[str]
 ) -> Callable[[Sizes, pathlib.Path, pathlib.Path], Sequence[str]]:
-  """The command of a run of the paper's cell: CIFAR-10, 4000 labels, IID."""
+  """Creates the command function for SemiFL on CIFAR-10, 4000 labels, IID."""
 
   def command(sizes, results, runs):
     del results  # They are copied from the run.
@@ -108,7 +108,7 @@ def _train(
 def _train_networks(
   sizes: Sizes, results: pathlib.Path, runs: pathlib.Path
 ) -> Sequence[str]:
-  """The command of networks on labels by features: CIFAR-10, 40 labels."""
+  """The command for `benchmarks.priors_to_network` on CIFAR-10, 40 labels."""
   chosen = [
     '--task=cifar10',
     '--partition=classes,dirichlet0.1,iid',

@@ -1,15 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Accuracy with chosen and with random labels, and wrong labels found.
+"""Accuracy with chosen and with random labels, and detection of wrong labels.
 
   python -m benchmarks.label_choice --data=digits --output_dir=results/labels
 
 `--data` is digits, or a .npz file with `features`, `labels`, `test_features`
 and `test_labels`. Each classifier is the regression on the labels alone with
 which `launch.train client_priors` begins. The program writes two tables,
-NAME_accuracy.csv and NAME_wrong_labels.csv, and a figure of all tables in the
-folder, labels.svg.
+NAME_accuracy.csv and NAME_wrong_labels.csv, for data with this NAME. The figure
+labels.svg shows all accuracy tables of the folder.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -219,7 +219,7 @@ def _draw(folder: pathlib.Path) -> figure.Figure:
 
 
 def main(_: list[str]) -> None:
-  """Writes both tables."""
+  """Writes both tables and the figure."""
   data = client_priors_inputs.read(_DATA.value)
   folder = pathlib.Path(_OUTPUT_DIR.value)
   folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A program in a process of its own, which is stopped at a limit of time."""
+"""Runs a program in its own process, and stops the process at a time limit."""
 
 from collections.abc import Sequence
 import os
@@ -65,7 +65,7 @@ def run(command: Sequence[str], seconds: float, log: pathlib.Path) -> Outcome:
 
 
 def _stop(process: subprocess.Popen) -> None:
-  """Ends a process in order if it still runs, and its children in any case."""
+  """Ends a process by signals if it still runs, and kills its children."""
   for number in _SIGNALS:
     if process.poll() is None:
       os.killpg(process.pid, number)

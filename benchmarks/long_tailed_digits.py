@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Digits with a long tail: class 0 has fifty times as many images as 9.
+r"""Digits with a long tail: class 0 has fifty times as many images as class 9.
 
 The server's labels and the images of ten clients have a long tail. The test
 images are the balanced test set of digits. As in Cao et al., class sizes fall
-by the same factor from class to class:
+by the same factor from class to class. To train:
 
   python -m launch.train semifl --task=benchmarks.long_tailed_digits:TASK
 

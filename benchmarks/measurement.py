@@ -63,7 +63,7 @@ class Measurement:
 def in_context(
   context: tff.framework.SyncContext, call: Callable[[], object]
 ) -> Callable[[], None]:
-  """Calls a function while `context` is TFF's default context."""
+  """A function that runs `call` with `context` as TFF's default context."""
 
   def run() -> None:
     with contextlib.ExitStack() as stack:

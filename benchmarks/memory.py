@@ -26,9 +26,9 @@ def measure(
   *,
   checkpoints: tuple[int, int] = (50, 300),
 ) -> measurement.Measurement:
-  """Measures the memory of the process after each number of rounds.
+  """Measures the memory of the process after each round in `checkpoints`.
 
-  The number of repetitions is ignored, because rounds are the repetitions.
+  `num_repetitions` is ignored, because rounds are the repetitions.
   """
   del num_repetitions
   federation = federation_lib.Federation(size)

@@ -15,7 +15,7 @@ Each row is the test accuracy of one classifier: the regression on the labels
 alone and the linear layer, both by `client_priors`; the network of
 `client_prior_network`; and the same network with all labels in one place, with
 as many steps and images per step. Rows in the table are not repeated;
-with --runs_dir, an interrupted run goes on.
+with --runs_dir, an interrupted run resumes.
 """
 
 import itertools
@@ -88,7 +88,7 @@ def _run(system: str, folder: pathlib.Path, **settings):
 def measure(
   classifier: str, partition: str, seed: int, folder: pathlib.Path
 ) -> dict[str, list[float]]:
-  """Accuracy, and the fraction of clients' labels that are right, by name."""
+  """Accuracy, and the fraction of correct client labels, by classifier."""
   if classifier == 'all_labels':
     batch = _CLIENTS_PER_ROUND.value * _BATCH_SIZE.value
     size = _SIZES[_TASK.value]

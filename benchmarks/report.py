@@ -26,7 +26,7 @@ class Report(settings.Settings):
   )
 
   def open_file(self) -> pathlib.Path:
-    """Opens the output file before measurements: it must be writable."""
+    """The path of the output file, after a check that it is writable."""
     path = parts.to_file(self.output_file)
     with parts.writing(path):
       path.touch()
@@ -38,7 +38,7 @@ def write(
 ) -> None:
   """Prints machine and measurements as tables, and writes everything as JSON.
 
-  The file is rewritten after each measurement, so that an error loses none.
+  The file is rewritten after each measurement, so that an error loses nothing.
   """
   here = machine.describe()
   print(f'{here}\n')

@@ -50,7 +50,7 @@ def measure(
 def profile(
   num_repetitions: int, size: federation_lib.Size | None = None
 ) -> measurement.Measurement:
-  """Measures the parts of a round in process."""
+  """Measures where a round in process spends its time."""
   federation = federation_lib.Federation(size or federation_lib.Size())
   seconds = {
     'TensorFlow': [],

@@ -4,9 +4,9 @@
 r"""Digits on which assumptions of client priors fail.
 
 Ten clients have two classes each, as in docs/results/digits_50_classes2, and
-the server has 50 labels. In the task `CAMERAS`, images have another contrast at
-each client. In the task `UNEVEN_LABELS`, the server has many labels of some
-classes and few of others:
+the server has 50 labels. In the task `CAMERAS`, the contrast of images differs
+from client to client. In the task `UNEVEN_LABELS`, the server has 15
+labels of class 0, down to one label of class 9. To train:
 
   python -m launch.train client_prior_semifl \
     --task=benchmarks.shifted_digits:CAMERAS

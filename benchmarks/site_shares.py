@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Accuracy at sites, of the global model and with each site's class shares.
+r"""Accuracy at sites without and with adaptation to each site's class shares.
 
 `client_priors` on a features file, for 100 clients:
 
@@ -13,10 +13,10 @@ SemiFL, with a network on digits:
   python -m benchmarks.site_shares --system=semifl --labels=50 \
     --partition=classes --total_rounds=40 --table_file=results/sites.csv
 
-Each row of the table is a run of `launch.train`. Clients of training are
-measured on a fifth of their images, which were held out from training. The test
-images, partitioned in the same way, form new sites; a site's class shares are
-estimated from its first n images, and accuracy is measured on its other images.
+Each row of the table is a training run. Training clients are measured on a
+fifth of their images, which are held out from training. The test images,
+partitioned in the same way, form new sites. A site's class shares are estimated
+from n of its images, and accuracy is measured on the site's other images.
 Runs in the table are not repeated.
 """
 
@@ -78,7 +78,7 @@ def _spread(accuracies: Sequence[float]) -> list[float]:
 
 
 class _Model:
-  """The logarithms of an exported model's probabilities."""
+  """An exported model, with logarithms of probabilities as its outputs."""
 
   def __init__(self, path: pathlib.Path):
     self._model = tflite.load(path)
@@ -189,7 +189,7 @@ def run(partition: str, seed: int, folder: str) -> list[float]:
 
 
 def main(argv: list[str]) -> None:
-  """Runs what the table lacks, and prints means over seeds."""
+  """Adds the missing runs to the table, and prints means over seeds."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)

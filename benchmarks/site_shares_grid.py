@@ -7,9 +7,9 @@ r"""The gain from a site's class shares, for normally distributed classes.
 
 Each classifier is a logistic regression on a few labels of each class. The
 prior of class shares is estimated at 40 clients. Sites either resemble the
-clients, or have one class only, unlike any client. A site estimates its class
-shares from as many images as a client has. A row of the table has the mean
-accuracy over sites, on 300 other images of each site.
+clients, or have one class only, unlike all clients. A site estimates its class
+shares from as many images as a client has. Each row of the table has the mean
+accuracy over sites, measured on 300 other images of each site.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ def draw_shares(
 def learn(
   num_classes: int, num_labels: int, rng: np.random.Generator
 ) -> tuple[Callable, Callable]:
-  """A function that draws examples of labels, and a classifier's logits."""
+  """Two functions: draw examples of given labels, and classify examples."""
   size, deviation = _CLASSES[num_classes]
   means = deviation * rng.normal(size=[num_classes, size])
 
@@ -102,7 +102,7 @@ def measure(
 
 
 def main(argv: list[str]) -> None:
-  """Writes the table, and prints the worst cell of each classifier."""
+  """Writes the table; prints each classifier's least and greatest mean gain."""
   del argv
   lines = [_COLUMNS]
   for num_classes, num_labels in itertools.product(_CLASSES, _LABELS):

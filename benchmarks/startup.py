@@ -22,8 +22,8 @@ def measure(
 ) -> measurement.Measurement:
   """Measures the time of `launch.train semifl` until its first round ends.
 
-  With two server steps, statistics and an evaluation of a few images, nearly
-  all of this time is imports, building and compiling.
+  The round has two server steps and evaluates a few images. Nearly all of the
+  time is thus for imports, building and compiling.
   """
   with tempfile.TemporaryDirectory() as folder:
     images = pathlib.Path(folder, 'images')

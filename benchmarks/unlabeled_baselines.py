@@ -9,10 +9,10 @@ Pixels of digits, and features files:
     --data=digits,cifar10.npz,fashion_mnist.npz --folder=results/baselines
 
 Each row of `runs.csv` is one method on one data set, partition and seed. The
-settings of a method are chosen for each data set, on all partitions together,
-with seeds 20 to 22, by the mean of both accuracies in `tuning.csv`.
-`client_priors` is this package's system, and is not tuned. Rows in the files
-are not computed again. `benchmarks.unlabeled_figure` summarizes the files.
+settings of a method are tuned for each data set, on all partitions together,
+with seeds 20 to 22, for the largest mean of both accuracies in `tuning.csv`:
+on test images, and on clients' images. `client_priors`, the system of this
+package, is not tuned. `benchmarks.unlabeled_figure` summarizes the files.
 """
 
 import csv
@@ -84,7 +84,7 @@ def _create_task(data: str):
 
 
 def load(data: str, partition: str, seed: int) -> federated_data.FederatedData:
-  """Digits with 20 labels and 20 clients, or a file with 40 and 100."""
+  """Loads digits (20 labels, 20 clients) or a file (40 labels, 100 clients)."""
   labels, clients = (20, 20) if data == 'digits' else (40, 100)
   changes = {'num_labeled': labels, 'num_clients': clients, 'seed': seed}
   changes |= client_priors_process.PARTITIONS[partition]
@@ -154,7 +154,7 @@ _build = functools.lru_cache(maxsize=1)(client_priors_process.build)
 
 
 def measure_ours(data: str, partition: str, seed: int) -> list[float]:
-  """Like `measure`, for `client_priors` with the class shares of sites."""
+  """Like `measure`, for `client_priors` with class shares of each client."""
   loaded = load(data, partition, seed)
   counts = np.bincount(loaded.labeled.labels)
   process = _build(loaded.test.images.shape[1:], len(counts))
@@ -208,7 +208,7 @@ def tune(path: pathlib.Path, data: str, method: str) -> dict[str, Any]:
 
 
 def main(argv: list[str]) -> None:
-  """Runs what the files lack."""
+  """Adds the missing runs to the files."""
   del argv
   for flag, known in ((_METHODS, _NAMES), (_PARTITION, PARTITIONS)):
     for value in flag.value:

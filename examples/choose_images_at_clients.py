@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Chooses images to label where images are at clients, by TFF's k-means.
+"""Chooses images to label among images that stay at clients, by k-means.
 
   python -m examples.choose_images_at_clients
 
 `launch.choose_images` needs all images in one place. Here the server sees sums
-over clients, from which come principal components and the centers of k-means,
-and the least distance to each center. Each client lists its images that are
-nearest to a center, for their owner to label.
+over clients, and the least distance to each center. It computes principal
+components and the centers of k-means from the sums. Each client then lists the
+images of its own that are nearest to a center; their owner labels these images.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ _DRAWS = 20
 def combine(
   operator: Callable[[tff.Value], tff.Value], arrays: Sequence[np.ndarray]
 ) -> np.ndarray:
-  """What the server gets, of an array of each client."""
+  """Aggregates one array per client with a TFF operator, such as a sum."""
   array_type = tff.TensorType(np.float64, arrays[0].shape)
   compute = tff.federated_computation(
     operator, tff.FederatedType(array_type, tff.CLIENTS)
@@ -78,9 +78,9 @@ def find_centers(
 def choose(
   clients: Sequence[np.ndarray], number: int, steps: int = 10
 ) -> list[np.ndarray]:
-  """Chooses at most `number` rows of the clients' features, [images, features].
+  """Chooses at most `number` images by clients' features, [images, features].
 
-  The results are indices of each client's rows.
+  The result has the indices of the chosen images of each client.
   """
   mean, covariance = find_moments(clients)
   basis = np.linalg.eigh(covariance)[1][:, -_COMPONENTS:]
@@ -98,7 +98,7 @@ def choose(
 
 
 def main(number: int = 40, steps: int = 10) -> list[float]:
-  """Prints and returns accuracies on digits: random, and chosen images."""
+  """Prints and returns accuracies on digits, with random and chosen labels."""
   x, labels = datasets.load_digits(return_X_y=True)
   order = np.random.default_rng(0).permutation(len(x))
   clients, test = np.split(order, [1200])

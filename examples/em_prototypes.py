@@ -5,7 +5,7 @@
 
   python -m launch.train examples.em_prototypes:EM_PROTOTYPES --model=linear
 
-They gain most from few labels, such as --num_labeled=20.
+The gain from EM is largest with few labels, such as --num_labeled=20.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ import tff_semifl as sfl
 
 
 def add_up(features: tf.Tensor, shares: tf.Tensor) -> dict[str, tf.Tensor]:
-  """Sums over images, whose `shares` are class probabilities."""
+  """The sums for the M step; `shares` are class probabilities of images."""
   sums = tf.matmul(shares, features, transpose_a=True)
   counts, squares = tf.reduce_sum(shares, axis=0), tf.reduce_sum(features**2)
   return {'counts': counts, 'squares': squares, 'sums': sums}
@@ -25,7 +25,7 @@ def add_up(features: tf.Tensor, shares: tf.Tensor) -> dict[str, tf.Tensor]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EMPrototypes(sfl.Method):
-  """The E step at clients, and the M step at the server, with its labels."""
+  """Clients do the E step; the server adds its labels, and does the M step."""
 
   def report(self, client: sfl.ClientContext, state: Any) -> Any:
     return add_up(client.features(), tf.nn.softmax(client.logits()))

@@ -6,7 +6,7 @@
   python -m launch.train examples.fed_adam:FED_ADAM --task=digits
 
 TFF's Adam corrects the bias of its averages in the first rounds; Algorithm 2 of
-the paper does not. Any other optimizer of TFF can take its place.
+the paper does not. Any other optimizer of TFF can replace Adam.
 
 References:
   Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan. Adaptive

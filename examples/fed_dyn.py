@@ -51,7 +51,7 @@ class FedDyn(sfl.TrainOnLabels):
     return tf.nest.map_structure(lambda h, s: h + s / number, kept, sums[0])
 
   def update(self, kept: Any, sums: Any, server: sfl.Server) -> Any:
-    """The mean model - h / alpha, if any client has an update."""
+    """The mean model minus h / alpha; unchanged without any update."""
     factor = tf.minimum(sums[1], 1.0) / self.alpha
     arrays = server.weights.trainable, self.guidance(kept, sums, server)
     trainable = tf.nest.map_structure(lambda w, h: w - factor * h, *arrays)

@@ -64,7 +64,7 @@ class MedianFactory(tff.aggregators.UnweightedAggregationFactory):
 
 
 def median(values: tf.Tensor) -> tf.Tensor:
-  """The median over the first dimension; 0 without values."""
+  """The median over the first dimension; zeros without values."""
   number = tf.shape(values)[0]
   if_none = tf.zeros([tf.maximum(1 - number, 0), *values.shape[1:]])
   in_order = tf.concat([tf.sort(values, axis=0), if_none], 0)

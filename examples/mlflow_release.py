@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Releases metrics to MLflow: python -m pip install 'mlflow-skinny<2.18'.
+"""Logs metrics to MLflow; needs the package 'mlflow-skinny<2.18'.
 
 python -m launch.train semifl --release_managers=examples.mlflow_release:create
 """
@@ -15,7 +15,7 @@ import tensorflow_federated as tff
 
 
 def create(path: pathlib.Path, settings: dict) -> 'MLflowManager':
-  """Begins a run of MLflow, or resumes the run that the folder names."""
+  """Starts an MLflow run, or resumes the run whose ID is in the folder."""
   file = path / 'mlflow_run_id.txt'
   mlflow.end_run()
   if file.exists():
@@ -33,7 +33,7 @@ class MLflowManager(tff.program.ReleaseManager):
     self._run_id = run_id
 
   async def release(self, value: dict, key: int) -> None:
-    """Logs by column; characters that MLflow refuses become underscores."""
+    """Logs each column; characters that MLflow refuses become underscores."""
     metrics = {re.sub(r'[^\w\-. /]', '_', k): v for k, v in value.items()}
     metrics = {k: v for k, v in metrics.items() if not math.isnan(v)}
     mlflow.log_metrics(metrics, step=key, run_id=self._run_id)

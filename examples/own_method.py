@@ -46,7 +46,7 @@ class SoftFixMix(sfl.FixMix):
   def logit_offset(
     self, client: sfl.ClientContext, labels: sfl.PseudoLabels
   ) -> tf.Tensor:
-    """The addition to the logits in the losses, float32 [classes]."""
+    """The offset that losses add to the logits, float32 [classes]."""
     del labels
     return tf.math.log(client.guidance['prior'] + 1e-6)
 

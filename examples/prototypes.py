@@ -4,7 +4,7 @@
 """Class prototypes: clients train on images near the prototype of their label.
 
 The prototype of a class is the mean feature of the images with this
-pseudo-label, in the last round in which there were such images.
+pseudo-label, from the last round that had such images.
 
   python -m launch.train examples.prototypes:PROTOTYPES
 
@@ -26,7 +26,7 @@ class PrototypeFixMix(sfl.FixMix):
   """SemiFL's client, which also selects images by prototypes."""
 
   def init_guidance(self, model: sfl.ImageClassifier) -> Any:
-    """Initial sums of features and numbers of images, by class: zeros."""
+    """Zeros: the initial feature sums and image counts of the classes."""
     size = sfl.require_features(model.features).size
     return {
       'sums': tf.zeros([model.num_classes, size]),
@@ -34,7 +34,7 @@ class PrototypeFixMix(sfl.FixMix):
     }
 
   def guidance(self, kept: Any, sums: Any, server: sfl.Server) -> Any:
-    """The sums of the last round; old sums of classes without images."""
+    """The sums of the last round; classes without images keep older sums."""
     del server
     is_new = sums['counts'] > 0
     return {
@@ -45,7 +45,7 @@ class PrototypeFixMix(sfl.FixMix):
   def select(
     self, client: sfl.ClientContext, labels: sfl.PseudoLabels
   ) -> tf.Tensor:
-    """Selects confident images whose label has the nearest prototype."""
+    """Selects confident images with the label of the nearest prototype."""
     counts = client.guidance['counts'][:, tf.newaxis]
     means = client.guidance['sums'] / tf.maximum(counts, 1.0)
     distances = tf.norm(client.features()[:, tf.newaxis] - means, axis=-1)

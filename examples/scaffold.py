@@ -23,7 +23,7 @@ class Scaffold(sfl.FixMix):
   """SemiFL's client with control variates; its state counts steps."""
 
   def init_memory(self, model: sfl.ImageClassifier) -> Any:
-    """The control variate of a client, and that of the server: zeros."""
+    """Zeros: the first control variates of a client and of the server."""
     return tuple(map(tf.zeros_like, model.initial_weights.trainable))
 
   init_guidance = init_memory
@@ -35,7 +35,7 @@ class Scaffold(sfl.FixMix):
     return state + 1.0
 
   def loss(self, step: sfl.Step, state: Any) -> tf.Tensor:
-    """SemiFL's loss with the additional gradient c - c_i."""
+    """SemiFL's loss; gradients get the server's minus the client's variate."""
     arrays = step.guidance, step.client.memory, step.weights.trainable
     added = tf.nest.map_structure(
       lambda c, own, w: tf.reduce_sum((c - own) * w), *arrays
@@ -43,7 +43,7 @@ class Scaffold(sfl.FixMix):
     return super().loss(step, state) + tf.add_n(added)
 
   def after_round(self, client: Any, state: Any, weights: Any) -> Any:
-    """c_i - c + (x - y) / (steps * rate); without a step c_i."""
+    """The client's new variate (option II); the old variate without a step."""
     arrays = client.guidance, client.received.trainable, weights.trainable
 
     def find(own: Any, c: Any, x: Any, y: Any) -> tf.Tensor:

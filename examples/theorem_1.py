@@ -26,8 +26,8 @@ assumptions and constants are:
   the error falls with the root of the number of labels.
 
 Labeled and test images are uniform, so that d is 1. The number of labels grows
-more slowly than the number of images. By equation 14 of SemiFL, labels alone
-are not enough for some values of s.
+more slowly than the number of images. By equation 14 of SemiFL, unlabeled
+images then help only if s is small.
 """
 
 import dataclasses
@@ -55,12 +55,12 @@ def probability(x: np.ndarray) -> np.ndarray:
 
 
 def exponent(s: float) -> float:
-  """The power of 1 / n_u in the bound of the risk (SemiFL, equation 13)."""
+  """With n unlabeled images, the bound falls as n^-exponent (equation 13)."""
   return _Q * (_ALPHA + 1) / (_Q * (_ALPHA + 3 + _V + s) + _D)
 
 
 def exponent_of_labels() -> float:
-  """The power of 1 / n_u in the risk of training on n_u^zeta labels alone."""
+  """The risk of training on n^zeta labels alone falls as n^-exponent."""
   return _ZETA * _Q * (_ALPHA + 1) / (_Q * (_ALPHA + 3) + _D)
 
 
@@ -120,7 +120,7 @@ def draw_unlabeled(
 def augment_strongly(
   is_one: np.ndarray, generator: np.random.Generator
 ) -> np.ndarray:
-  """Draws an image of the same class, with density m or 1 - m."""
+  """Draws an image of each given class: density m if `is_one`, else 1 - m."""
   views = np.empty(len(is_one))
   for side in (False, True):
     density = probability(_GRID) if side else 1 - probability(_GRID)
@@ -133,7 +133,7 @@ def augment_strongly(
 
 
 def fit_lines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-  """The values of m at the ends, float64 [ends], by least squares."""
+  """Fits m at the ends of its segments by least squares, float64 [ends]."""
   shares = np.stack(
     [np.interp(x, _PLACES, row) for row in np.eye(len(_PLACES))], axis=1
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Finds labels that look wrong, by the other labels and unlabeled images.
+r"""Finds labels that look wrong, given other labels and unlabeled images.
 
   python -m launch.check_labels --labeled_dir=photos/server \
     --image_dir=photos/clients
@@ -10,8 +10,8 @@ This writes a table, results/checked_labels.csv, and a page with small images,
 results/checked_labels.html. The label with the least probability, given all
 other labels, comes first. Beside each image are the most similar labeled
 images. Unlabeled images in --image_dir are optional, and improve the check.
-With --features_file=mine.npz in place of folders, the table has the numbers of
-rows, and there is no page.
+With --features_file=mine.npz in place of folders, the table has row numbers in
+place of file names, and there is no page.
 """
 
 import dataclasses
@@ -100,7 +100,7 @@ def main(chosen: CheckLabels) -> None:
 def _find_doubts(
   labeled: labeling_inputs.FileFeatures, others: np.ndarray | None
 ) -> list[_Doubt]:
-  """All labels, in order of increasing probability."""
+  """All labeled images, the least probable label first."""
   labels, names = labeled.labels, labeled.class_names
   probabilities = assisted_labeling.check_labels(
     labeled.features, labels, len(names), others

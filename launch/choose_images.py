@@ -16,8 +16,8 @@ classify:
     --labeled_dir=photos/server --copy_to=photos --overwrite
 
 Features of images are computed once; the same command continues after an
-interrupt. With --features_file=mine.npz in place of folders, the table has the
-numbers of rows, and there is no page.
+interrupt. With --features_file=mine.npz in place of folders, the table has row
+numbers in place of file names, and there is no page.
 """
 
 import dataclasses
@@ -114,7 +114,7 @@ def _choose(
   images: labeling_inputs.FileFeatures,
   labeled: labeling_inputs.FileFeatures | None,
 ) -> assisted_labeling.Choice:
-  """Chooses images; with two labeled classes or more also by a classifier."""
+  """Chooses images, by a classifier too if labels have at least two classes."""
   if labeled is None:
     return assisted_labeling.choose_images(
       images.features, chosen.number, seed=chosen.seed

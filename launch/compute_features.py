@@ -9,9 +9,9 @@ r"""Computes the features of a task's images with a pretrained network.
     --features_file=cifar10.npz
 
 launch.train with --model=frozen:NAME does not need a file; a file is for
-features that you inspect, change or use elsewhere. The file has the arrays of
---features_file. Features are also cached, so that the same command continues
-after an interrupt.
+features that you inspect, change or use elsewhere. The file has the arrays that
+the flag --features_file reads. Features are also cached, so that the same
+command continues after an interrupt.
 """
 
 import dataclasses

@@ -9,8 +9,8 @@ program takes the flags of `launch.train semifl` except --experiment_name.
 
   python -m launch.demo --seeds=0,1,2,3,4 --preset=semifl/digits_50_iid
 
-For a result within minutes, your own images are scaled down and the network is
-small; --help shows these defaults:
+With your own images, the defaults give a result within minutes: images are
+scaled down, and the network is small. --help shows these defaults:
 
   python -m launch.demo --task=image_folder --image_dir=photos --help
 """
@@ -38,7 +38,7 @@ from tff_semifl.results import summary
 
 
 class Result(NamedTuple):
-  """The last test accuracy, in [0, 1], and which predictions are correct."""
+  """The kept model's accuracy, in 0..1, and which predictions are correct."""
 
   accuracy: float
   is_right: np.ndarray
@@ -52,7 +52,7 @@ class Result(NamedTuple):
 def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
   """Accuracies as a Markdown table.
 
-  `rows` have each seed, the result without clients, and the result of SemiFL.
+  Each of `rows` has a seed, the result without clients, and SemiFL's result.
   """
   table_rows = []
   for seed, alone, semifl in rows:
@@ -80,7 +80,7 @@ _Run = tuple[experiment_lib.Experiment, experiment_folder.ExperimentFolder]
 
 
 def main(own: parts.Seeds, command: command_lib.Command) -> None:
-  """Trains with and without clients, with each seed."""
+  """Trains with and without clients for each seed, and writes a report."""
   seeds = own.read(command.experiment.seed)
   with settings.blame('clients_per_round', 0):
     if command.experiment.system.clients_per_round == 0:
@@ -117,7 +117,7 @@ def main(own: parts.Seeds, command: command_lib.Command) -> None:
 
 
 def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
-  """Creates the command, with quick defaults."""
+  """Creates the command; the task's quick settings are the defaults."""
   command = commands.create(system_name, changes)
   quick = command.experiment.data.task.quick
   # Some quick settings may not exist, for example with another model.
@@ -140,7 +140,7 @@ def without_clients(
 ) -> experiment_lib.Experiment:
   """The experiment without clients, trained on the server's labels alone.
 
-  Process and server steps stay the same. The name is the default name.
+  Process and server steps do not change; the name is the settings' default.
   """
   changed = settings.change(experiment.settings, {'clients_per_round': 0})
   return dataclasses.replace(

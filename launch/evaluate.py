@@ -6,12 +6,12 @@
   python -m launch.evaluate --exported_model=results/mine/export --task=digits
   python -m launch.evaluate --exported_model=mine.tflite --images=photos/test
 
-The model is a SavedModel or a TFLite model, without its experiment. The images
-are the test images of a task, or the folder --images, which has a folder for
-each class. For a model of feature vectors, --images is a .npz file with the
-arrays `test_features` and `test_labels`. --output_file=results.json also writes
-the results and the confusion matrix as JSON; --overwrite replaces an existing
-file. The program also prints the guarantee of differential privacy.
+The model is a SavedModel or a TFLite model; its experiment is not needed. The
+images are the test images of a task, or those of the folder --images, which has
+a folder for each class. For a model of feature vectors, --images is a .npz file
+with the arrays `test_features` and `test_labels`. --output_file=results.json
+also writes the results and the confusion matrix as JSON; --overwrite replaces
+an existing file. The program also prints the guarantee of differential privacy.
 
 With --adapt_shares or --class_shares, the images come from one site, and the
 model adapts to the site's class shares. --adapt_shares estimates these shares

@@ -6,16 +6,16 @@ r"""Draws metrics of one or more experiments by round.
   python -m launch.plot --experiments=results/labels_alone,results/semifl \
     --output_file=curves.png,curves.svg
 
-By default panels show the test accuracy and, if clients made pseudo-labels, the
-share of labeled images and the accuracy of these labels. --metrics chooses
-other columns of metrics.csv, such as the quality of pseudo-labels in SemiFL's
-Figure 6:
+By default panels show the test or validation accuracy and, if clients made
+pseudo-labels, the share of images with a pseudo-label and the accuracy of
+pseudo-labels. --metrics chooses other columns of metrics.csv, such as the
+quality of pseudo-labels in SemiFL's Figure 6:
 
   python -m launch.plot --experiments=results/semifl \
     --metrics=client/pseudo_accuracy,client/threshold_accuracy
 
-Experiments of the same name, such as runs with several seeds, become one curve:
-their mean, with a band of one standard deviation to both sides.
+Experiments of the same name, such as runs with several seeds, become one curve
+of means, with a band of one standard deviation to both sides.
 
   python -m launch.plot --experiments=results/seed0,results/seed1 \
     --names=SemiFL,SemiFL

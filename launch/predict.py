@@ -9,9 +9,9 @@ r"""Predicts the classes of images with an exported model.
 Images may have any size and number; only a few are in memory at a time. A model
 of feature vectors takes .npy files, or .npz files with an array `features`. The
 table, by default results/predictions.csv, has a row for each image or vector:
-path, class_name and probability of the most probable class, and foreign, the
-share of clients' images in training that are less foreign, if the model knows
-it. --overwrite replaces an existing file.
+path, and class_name and probability of the most probable class. Some models add
+foreign: the fraction of clients' training images whose predictions have a lower
+entropy than this image's. --overwrite replaces an existing file.
 
 --adapt_shares estimates the class shares of the images' site, predicts with
 them, and writes predictions.class_shares.csv.
@@ -110,7 +110,7 @@ def main(predict: Predict) -> None:
 def _read_batches(
   model: exported_model.ExportedModel, files: Sequence[pathlib.Path]
 ) -> Iterator[tuple[list[Any], np.ndarray]]:
-  """Yields names, and batches of images or vectors."""
+  """Yields the names and the array of each batch of images or vectors."""
   read = (
     feature_files.read_batches
     if model.kind is sources.FEATURES

@@ -9,10 +9,10 @@
 
 Arguments are folders of experiments, or folders with several experiments, such
 as the folder of a sweep. The report of a run has learning curves, metrics with
-intervals, recall and precision by class, confusions, calibration, clients'
-accuracies, misclassified images, warnings, privacy, settings and the command.
-The report of several runs also has means over seeds, and paired differences
-from the runs of the first experiment.
+intervals, recall and precision by class, a confusion matrix, calibration,
+clients' accuracies, misclassified images, warnings, privacy, settings and the
+command. The report of several runs also has means over seeds, and paired
+differences from the runs of the first experiment.
 
 The exported model is applied to the test or validation images of the run. If
 these are not on this machine, the report says so and has the other sections.

@@ -3,15 +3,15 @@
 
 r"""Shows the partition of images among clients, and augmented images.
 
-The program prints the clients' numbers of images, and how much clients' classes
-differ. Figures show the numbers of images by client and class (partition.png),
-and some images with their augmentations (augmentations.png). Nothing is
-trained.
+The program prints how many images clients have, and how much the class shares
+of clients differ. Figures show the numbers of images by client and class
+(partition.png), and some images with their augmentations (augmentations.png).
+Nothing is trained.
 
   python -m launch.show_data --task=digits --partition=dirichlet \
     --num_clients=10
 
-All flags of `launch.train semifl` on data apply.
+The program takes all flags of `launch.train semifl` that are about data.
 """
 
 import dataclasses
@@ -105,7 +105,7 @@ def draw_partition(
 def draw_augmentations(
   task: image_task.ImageTask, images: np.ndarray, *, seed: int
 ) -> figure.Figure:
-  """Draws original, weak and strong augmentations, a row per image."""
+  """Draws a row per image: the original, and weak and strong augmentations."""
   first = tf.constant(images)
   purpose = random_seeds.Purpose
   view = random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)

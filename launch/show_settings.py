@@ -27,11 +27,10 @@ _HEADING = """\
 
 These are the settings of `python -m launch.train SYSTEM`. Each is a flag of the
 same name. `python -m launch.show_settings` generates this page from the
-dataclasses whose fields the settings are. Parentheses at the end of a meaning
-name the systems that have the setting, if not all have it, and the value of
-another setting that it requires, such as `task=image_folder`. Where the default
-is empty, there is none, or the meaning says what is chosen. Groups of systems
-have names:
+settings' dataclasses. Parentheses at the end of a meaning name the systems that
+have the setting, unless all have it. They also name another setting that must
+be chosen, such as `task=image_folder`. An empty default means that there is
+none, or that the meaning says what is chosen. Groups of systems have names:
 """
 
 

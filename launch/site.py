@@ -3,8 +3,8 @@
 
 r"""Takes part in training as a site, whose images stay on this machine.
 
-On the site's machine, with the same packages as the training program and the
-token of its cluster:
+Run this program on the site's machine. The machine needs the same packages as
+the training program, and the token of the Ray cluster:
 
   python -m launch.site --address=hostA:6379 --name=site_3 \
     --image_dir=photos/site_3 --image_size=64
@@ -12,8 +12,8 @@ token of its cluster:
 Images are read and scaled first. Then the machine belongs to the Ray cluster at
 --address until Ctrl-C. The site is a client of each program that has
 --task=image_folder and the site's name in --sites. The site prints a line, with
-a digest, for each program that runs on it. With --approved it runs only
-approved programs, whose digests launch.train --dry_run lists.
+a digest, for each program that runs on it. With --approved, the site runs
+only approved programs, whose digests launch.train --dry_run lists.
 """
 
 import dataclasses
@@ -58,7 +58,7 @@ def check_cluster(address: str) -> None:
 
 
 def print_lines(name: str) -> str:
-  """The path of a pipe; each line in the pipe is printed after the site's name.
+  """Prints the lines of a new pipe after the site's name; returns its path.
 
   Other processes of this user can open the path.
   """

@@ -15,15 +15,15 @@ starts.
 
 Each run is a process of `launch.train`. Its folder is
 `<output_dir>/<system>_<flagfile>_seed<seed>`, for the --output_dir of the
-sweep, and its log has the same name with the suffix `.log`. Names also have the
-value of a varied setting, and `validation` with a validation split. The same
-command resumes an interrupted sweep and skips complete runs. The table has the
-complete runs. A failed run does not end the sweep.
+sweep, and its log has the same name with the suffix `.log`. Names also contain
+a varied setting's value, and `validation` if there is a validation split. The
+same command resumes an interrupted sweep and skips complete runs. The table has
+only complete runs. A failed run does not end the sweep.
 
---vary and --values train each entry with each value of a setting. With
---num_validation, a flag of `launch.train`, runs are evaluated on some of the
-server's labeled images instead of the test images. The program then says which
-value has the least loss, and how to train with this value:
+--vary and --values train each flagfile or preset with each value of a setting.
+With --num_validation, a flag of `launch.train`, runs are evaluated on some of
+the server's labeled images instead of the test images. The program then says
+which value has the least loss, and how to train with this value:
 
   python -m launch.sweep --flagfiles=semifl:my.flags --vary=learning_rate \
     --values=0.01,0.03,0.1,0.3,1 --num_validation=20

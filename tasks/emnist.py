@@ -3,9 +3,9 @@
 
 """EMNIST, 47 classes of letters and digits, as in Zhang et al.
 
-The split "balanced" has equally many images of each class, and one class for
-capital and small letters that look alike. The published images, as in TFDS and
-Zhang et al., are transposed: a horizontal flip turns letters upside down.
+The split "balanced" has equally many images of each class. A capital and a
+small letter that look alike are one class. In TFDS and in Zhang et al., images
+are transposed, as published: a horizontal flip turns letters upside down.
 
 References:
   Cohen, Afshar, Tapson, van Schaik. EMNIST. IJCNN 2017.

@@ -37,7 +37,7 @@ def parse_size(text: str) -> tuple[int, int] | None:
 
 
 def create_form(size: str | None, *, gray: bool) -> image_reading.ImageForm:
-  """The form to which images are converted; `size` is like '64' or '48x64'."""
+  """The size and channels of images; `size` is text such as '64' or '48x64'."""
   return image_reading.ImageForm(size and parse_size(size), 1 if gray else 3)
 
 

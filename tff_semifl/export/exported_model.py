@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""An exported model, and a SavedModel, which predict."""
+"""The interface of exported models, and its implementation for SavedModels."""
 
 import abc
 from collections.abc import Callable, Iterable, Sequence
@@ -79,7 +79,7 @@ class ExportedModel(abc.ABC):
     """
 
   def summarize(self, images: np.ndarray) -> np.ndarray:
-    """The summaries of `input_shift`, for images as in `predict`."""
+    """Summaries of examples, by `input_shift`; `images` as for `predict`."""
     fitted = tf.constant(images)
     if self.kind is sources.IMAGES:
       fitted = pixels.fit_to_size(fitted, *self.image_shape[:2])
@@ -122,7 +122,7 @@ class SavedModel(ExportedModel):
 
 
 def normalize(names: Iterable[str]) -> tuple[str, ...]:
-  """Names in Unicode's composed form, as `own_labels` has them."""
+  """Class names in Unicode's composed form (NFC), as in `own_labels`."""
   return tuple(unicodedata.normalize('NFC', name) for name in names)
 
 

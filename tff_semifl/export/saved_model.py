@@ -95,18 +95,18 @@ def export_saved_model(
 
   The SavedModel has these signatures:
 
-  *   `serving_default`, also called by the loaded object itself: maps `images`,
-      uint8 [batch, height, width, channels] in 0..255, of any size (see
-      `resizing`), to `probabilities`, float32 [batch, classes], and
-      `class_name`, string [batch], the most probable class. A model of feature
-      vectors takes `features`, float32 [batch, features], instead.
+  *   `serving_default`, which a call of the loaded object also runs: maps
+      `images`, uint8 [batch, height, width, channels] in 0..255, of any size
+      (see `pixels.fit_to_size`), to `probabilities`, float32 [batch, classes],
+      and `class_name`, string [batch], the most probable class. A model of
+      feature vectors takes `features`, float32 [batch, features], instead.
   *   `serving_encoded`, only for models of images: maps `image_bytes`, string
       [batch], JPEG or PNG files of any sizes, to the outputs of
       `serving_default`.
   *   `estimate_shares`, only with `prior`: maps images or features of one site
       to its `class_shares`, float32 [classes], their `deviations`, float32
-      [classes], and `evidence`, float32 [] (see `share_prior.SiteShares`); and,
-      with `prior.inputs`, `shift`, float32 [] (see
+      [classes], and `evidence`, float32 [] (see `share_prior.SiteShares`). With
+      `prior.inputs`, another output is `shift`, float32 [] (see
       `input_shift.measure_shift`).
   *   `serving_with_shares`, only with `prior`: maps images or features and
       `class_shares`, float32 [classes], to the outputs of `serving_default` at
@@ -121,7 +121,7 @@ def export_saved_model(
       or [batch, features], to logits.
     class_names: A name for each class.
     path: The folder to save to, new or empty.
-    privacy: The privacy guarantee to the clients of the training.
+    privacy: The guarantee of differential privacy, saved beside the model.
     prior: The prior of the class shares of a site.
 
   Raises:
@@ -229,7 +229,7 @@ def _decode_and_fit(
 
 
 def _check_shares(shares: tf.Tensor) -> tf.Tensor:
-  """Returns the shares, float32 [classes]; an error if they are invalid."""
+  """Returns the shares, float32 [classes], after a check of the values."""
   are_shares = tf.math.is_finite(shares) & (shares >= 0)
   check = tf.debugging.Assert(
     tf.reduce_all(are_shares) & tf.reduce_any(shares > 0),

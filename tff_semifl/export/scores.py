@@ -21,7 +21,7 @@ _METRICS = ('balanced_accuracy', 'macro_f1', 'auc')
 
 
 class MetricScore(NamedTuple):
-  """A metric with its 95% interval; NaN where the images do not define it."""
+  """A metric with its 95% interval; NaN where undefined for the images."""
 
   value: float
   low: float
@@ -30,7 +30,7 @@ class MetricScore(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Scores:
-  """The results of a model on labeled images."""
+  """A model's predictions for labeled images, and scores of the predictions."""
 
   # int64 [images], and float32 [images, classes].
   labels: np.ndarray
@@ -134,7 +134,7 @@ def score(
   model: exported_model.ExportedModel,
   batches: Iterable[tuple[np.ndarray, np.ndarray]],
 ) -> Scores:
-  """Evaluates a model on labeled batches, with at least one example in all.
+  """Evaluates a model on labeled batches; there must be at least one example.
 
   A batch is (examples, labels). Examples are images, uint8 [batch, height,
   width, channels], or feature vectors, float32 [batch, features]; labels are

@@ -92,8 +92,8 @@ def convert(
 
   `model` is as for `export_saved_model`, or from `take_shares`.
   `calibration_images`, uint8 [num_images, height, width, channels], are needed
-  for INT8, to measure the range of activations. `prior` is packed into the
-  file.
+  for INT8, to measure the range of activations. The file contains `privacy` and
+  `prior`, too.
   """
   is_int8 = precision is Precision.INT8
   if is_int8:
@@ -152,7 +152,7 @@ def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
 
 
 def load(path: pathlib.Path) -> exported_model.ExportedModel:
-  """Loads an exported model, a TFLite file or the folder of a SavedModel."""
+  """Loads an exported model: a TFLite file, or the folder of a SavedModel."""
   if not path.exists():
     raise exported_model.ExportedModelError(f'{path} is missing')
   return (

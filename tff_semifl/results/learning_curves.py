@@ -36,7 +36,7 @@ _TITLE_SIZE = 9.6
 class Panel(NamedTuple):
   """A panel of a figure, which plots a column of `metrics.csv` by round.
 
-  `unit` is the label of the vertical axis. `scale` is a factor of the values;
+  `unit` is the label of the vertical axis. Values are multiplied by `scale`;
   the default turns fractions into percentages.
   """
 
@@ -61,7 +61,7 @@ Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
 
 
 def create_panel(column: str) -> Panel:
-  """The panel of a column; unknown columns are not scaled."""
+  """The panel of a column; outside `LEARNING_CURVES`, values are not scaled."""
   return _PANELS.get(column, Panel(column, column, '', 1.0))
 
 
@@ -70,11 +70,11 @@ def create_figure(
 ) -> figure.Figure:
   """A figure of panels side by side, with a learning curve for each name.
 
-  Several runs of a name are drawn as their mean over common rounds, with a band
-  of one standard deviation (percentages are clipped to 0..100). Curves without
-  values above 0, and panels without curves, are left out. Undefined values,
-  which are 0 in the table, are gaps: clients' columns in round 0, and the
-  accuracy of confident labels if no label is confident.
+  Runs with the same name become one curve: the mean over the rounds that all
+  runs have, with a band of one standard deviation. Bands of percentages are
+  clipped to 0..100. Curves without values above 0, and panels without curves,
+  are left out. Undefined values are gaps: `client/` columns in round 0, and the
+  accuracy of confident pseudo-labels if no pseudo-label is confident.
   """
   curves = {
     panel: {

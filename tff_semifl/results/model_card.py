@@ -29,9 +29,9 @@ _TEMPLATE = pathlib.Path(__file__).with_name('model_card_template.md')
 class ModelCard(NamedTuple):
   """The content of a model card.
 
-  The card shows the scores of the first of `files`. `stated` are the user's
-  statements by title, None if not given. `result` are lines from the system on
-  the result of training.
+  The card shows the scores of the first of `files`. `stated` has statements of
+  the user, such as the license, by title; None marks a missing statement.
+  `result` has the lines with which the system describes the trained model.
   """
 
   name: str

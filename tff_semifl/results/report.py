@@ -40,7 +40,7 @@ _FEW_IMAGES = 200
 
 
 def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
-  """Finds experiments: the folders themselves, or the folders inside."""
+  """The experiments among the folders, or directly inside the folders."""
   found = []
   for folder in folders:
     inside = [each.parent for each in folder.glob(f'*/{hparams_file.NAME}')]
@@ -179,7 +179,7 @@ def _summary(run: run_record.RunRecord) -> Iterator[str]:
 
 
 def _metrics(run: run_record.RunRecord) -> Iterator[tuple[str, ...]]:
-  """Yields title, value, interval and better direction of each metric."""
+  """Yields title, value, interval, and whether higher is better, by metric."""
   for name, value in run.measure().items():
     yield (
       run_facts.TITLES[name],
@@ -208,7 +208,7 @@ def _interval(name: str, evaluated: run_record.Evaluated) -> str:
 def _classes(
   class_names: Sequence[str], evaluated: run_record.Evaluated
 ) -> Iterator[str]:
-  """Yields recall, precision, confusions, calibration and images, as HTML."""
+  """Yields sections on classes, calibration and misclassified images."""
   scores = evaluated.scores
   yield page.heading('Classes')
   headings, rows = run_facts.class_table(class_names, scores)

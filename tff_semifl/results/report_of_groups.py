@@ -35,7 +35,7 @@ _LOSSES = (
 
 
 class Group(NamedTuple):
-  """Runs that differ only in the seed, by seed, and their metrics by name."""
+  """Runs that differ only in the seed, and their metrics; keyed by seed."""
 
   name: str
   runs: Mapping[object, run_record.RunRecord]
@@ -47,7 +47,7 @@ class Group(NamedTuple):
 
 
 def find_groups(runs: Sequence[run_record.RunRecord]) -> list[Group]:
-  """Groups runs that differ only in the seed, in the order of first runs.
+  """Groups runs that differ only in the seed, in order of their first run.
 
   Runs with equal settings and seed are in different groups.
   """

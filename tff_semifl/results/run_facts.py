@@ -126,7 +126,7 @@ def describe_metrics(
 def describe_training(
   hparams: 'hparams_file.Hparams', trained: 'saved_experiment.TrainedModel'
 ) -> Iterator[str]:
-  """Yields lines on the exported round, if early or chosen by test images."""
+  """Yields warnings if test images chose the round, or training ended early."""
   total_rounds = hparams.flags.get('total_rounds')
   choice = trained.choice
   if choice is not None and choice.is_by_test:

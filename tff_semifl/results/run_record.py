@@ -62,12 +62,12 @@ class Evaluated(NamedTuple):
 
 
 class RunRecord(NamedTuple):
-  """A run, with the name of its folder.
+  """The settings, metrics and evaluation of a run; `name` is the folder's name.
 
-  If `evaluated` is None, `why_not_evaluated` is the reason. `class_names` is
-  empty and `settings` None if unknown on this machine. `clients` is empty if
-  not measured. `privacy` is None without differential privacy. `result` has
-  the lines of the system's `describe_result`.
+  If `evaluated` is None, `why_not_evaluated` is the reason. `class_names` may
+  be empty, and `settings` None, if this machine cannot restore them. `clients`
+  is empty if accuracies of clients were not measured. `privacy` is None without
+  differential privacy. `result` has lines from the system's `describe_result`.
   """
 
   name: str
@@ -105,7 +105,7 @@ class RunRecord(NamedTuple):
     }
 
   def measure(self) -> dict[str, float]:
-    """The metrics in `run_facts.TITLES` of the kept model, by name."""
+    """The values of the metrics in `run_facts.TITLES` for the kept model."""
     if self.evaluated is None:
       values = {'accuracy': self.trained.accuracy, **self.recorded_values}
       return {name: values[name] for name in run_facts.TITLES if name in values}

@@ -63,7 +63,7 @@ def compare(
 
 
 def show(name: str, value: float | None) -> str:
-  """A metric as text: fractions in percent, '' if undefined."""
+  """A metric as text: accuracies in percent, '' if undefined."""
   if value is None or math.isnan(value):
     return ''
   return f'{value:.1%}' if name in _SHARES else f'{value:.4g}'
@@ -77,7 +77,7 @@ def show_interval(name: str, interval: intervals.Interval | None) -> str:
 
 
 def show_difference(name: str, found: Summary) -> str:
-  """A mean difference as text, in points for fractions, with its interval."""
+  """A mean difference and its interval as text; accuracies in points."""
   if found.mean is None or math.isnan(found.mean):
     return ''
   mean, *ends = (
@@ -88,7 +88,7 @@ def show_difference(name: str, found: Summary) -> str:
 
 
 def show_mean(name: str, found: Summary) -> str:
-  """A mean as text, with its deviation, in points for fractions."""
+  """A mean and its standard deviation as text; accuracies in percent."""
   shown, deviation = show(name, found.mean), found.deviation
   if deviation is None or math.isnan(deviation):
     return shown

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The results of the runs of a sweep, and the table of its entries."""
+"""The results of a sweep's runs, and the table that compares settings."""
 
 from collections.abc import Sequence
 import math
@@ -23,11 +23,11 @@ run."""
 
 
 class Entry(NamedTuple):
-  """Settings that are trained with each seed.
+  """A flagfile or preset that is trained with each seed.
 
   `kind` is 'flagfile' or 'preset', and `source` the name of the file or preset.
-  `paper` is a paper's accuracy: text, mean and deviation. `varied` is the name
-  and value of a setting that overrides the source, or None.
+  `paper` is an accuracy that a paper reports: text, mean, standard deviation.
+  `varied` is a name and value that override a setting of the source, or None.
   """
 
   name: str
@@ -51,8 +51,8 @@ class Entry(NamedTuple):
 class Results(NamedTuple):
   """The latest results of a run; round -1 and zeros before any round.
 
-  Accuracies and mean cross-entropy are for the test images or the validation
-  split. `minutes` is the duration of all rounds, also before an interruption.
+  Accuracies and `loss`, the mean cross-entropy, are for the test images or the
+  validation split. `minutes` counts all rounds, even those before an interrupt.
   """
 
   round_num: int = -1
@@ -172,11 +172,11 @@ def tabulate(
 def describe_choices(
   rows: Sequence[Row], program: str, arguments: Sequence[str]
 ) -> list[str]:
-  """Lines on the varied setting's value with the least validation loss.
+  """Lines that name the varied setting's value with the least validation loss.
 
-  With few validation images accuracies are often equal, but losses differ.
-  `program` is the training command; `arguments` are its flags without the
-  validation split.
+  Losses decide, because accuracies on few validation images are often equal.
+  `program` is the training command, and `arguments` are its flags, except the
+  flag of the validation split.
   """
   by_entry = {}
   for row in rows:
