@@ -25,13 +25,13 @@ from tff_semifl.results import markdown
 _HEADING = """\
 # Settings
 
-These are the settings of `python -m launch.train SYSTEM`. Each is a flag of the
-same name. `python -m launch.show_settings` generates this page from the
-dataclasses whose fields the settings are. Parentheses at the end of a meaning
-name the systems that have the setting, if not all have it, and the value of
-another setting that it requires, such as `task=image_folder`. Where the default
-is empty, there is none, or the meaning says what is chosen. Groups of systems
-have names:
+These are the settings of `python -m launch.train SYSTEM`. Each setting is a
+flag. `python -m launch.show_settings` generates this page from the dataclasses
+of the settings. Parentheses after a meaning name the systems that have the
+setting, unless all have it, and the value that another setting must have, such
+as `task=image_folder`. If the column `default` is empty, there is no default,
+or the meaning describes the default. The meanings use these names of groups of
+systems:
 """
 
 
