@@ -9,9 +9,9 @@ each later phase the teacher labels: the network of the beginning of the phase.
 Layer and teacher give log p(image | class), from which a client finds its class
 shares and labels.
 
-The layer labels to the end if clients have no class shares of their own, or if
-the layer predicts more held-out labels than the teacher predicts labels of the
-server. No network trains on the server's labels.
+In later phases the layer still labels if clients have no class shares of their
+own, or if the layer predicts more held-out labels correctly than the teacher
+predicts labels of the server. No network trains on the server's labels.
 
 Class biases b keep the teacher's mean class probabilities at the class shares m
 of all clients. With class shares pi_k of client k:

@@ -13,9 +13,9 @@ At a site with shares pi, the posterior of class c is (Saerens et al., 2002)
 
     p(c | x) ~ p_m(c | x)^(1 / T) (pi_c / m_c)^w
 
-with temperature T. The exponent w is 1, or less where images of a class differ
-between sites. The estimated shares of a site are their posterior mean, given
-the site's unlabeled images.
+with the classifier's probabilities p_m and the temperature T. The exponent w is
+1, or less where images of a class differ between sites. The estimated shares of
+a site are their posterior mean, given the site's unlabeled images.
 
 References:
   Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a

@@ -78,7 +78,7 @@ class Aggregation(Rejection):
 
 
 def choose_without_privacy(why: str) -> Any:
-  """A field for an aggregator other than the private mean."""
+  """A settings field for aggregators without differential privacy."""
   return settings.choice(
     _WITHOUT_PRIVACY,
     'mean',

@@ -270,7 +270,7 @@ def can_choose(targets: tf.Tensor) -> tf.Tensor:
 def images_differ(
   spread: tf.Tensor | float, server_spread: tf.Tensor | float
 ) -> tf.Tensor | bool:
-  """Whether images differ too much between clients to choose by labels.
+  """Whether images differ too much between clients to choose a classifier.
 
   The server's labels then do not tell which classifier suits the clients.
   `spread` is the clients' mean of `client_sums.Means.spread`; for
