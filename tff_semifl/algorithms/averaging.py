@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Systems that average the clients' updates, or add up their reports."""
+"""Systems whose server averages the updates of clients."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -32,7 +32,7 @@ OptimizerPair = tuple[
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Averaging(system.System):
-  """Base of systems whose clients train and report updates."""
+  """Base of systems whose clients train locally and send updates."""
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
   rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
@@ -54,7 +54,7 @@ class Averaging(system.System):
     return training_settings.NO_SERVER_STEP
 
   def run_round(self, *arguments: Any) -> federated_process.RoundOutput:
-    """Runs a round of `core.rounds`, from the parts, the state and the data."""
+    """Runs one round, by default `semifl_round` with the same arguments."""
     return alternating_round.semifl_round(*arguments)
 
   def build(self, ingredients: system.Ingredients) -> system.Process:
@@ -118,8 +118,8 @@ class Averaging(system.System):
   def create_global_optimizer(self) -> tff.learning.optimizers.Optimizer:
     """The optimizer of the step from the global model to the clients' mean.
 
-    The gradient is the global model minus the mean; no schedule changes the
-    rate. By default SGD with rate 1 and `global_momentum`.
+    The gradient is the global model minus the mean, and the learning rate is
+    constant. By default SGD with learning rate 1 and `global_momentum`.
     """
     return tff.learning.optimizers.build_sgdm(
       1.0, momentum=self.client_momentum.global_momentum
@@ -136,9 +136,9 @@ class Averaging(system.System):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Alternating(Averaging):
-  """Alternate training: clients train, then the server fine-tunes their mean.
+  """Alternate training: clients train, then the server fine-tunes the average.
 
-  With `FixMix` clients this is SemiFL (Algorithm 1 of SemiFL).
+  With `FixMix` clients this system is Algorithm 1 of SemiFL.
   """
 
   server: training_settings.ServerTraining = training_settings.ServerTraining()
@@ -152,7 +152,7 @@ class Alternating(Averaging):
 class LabeledClients(Averaging):
   """Federated averaging with labels at some clients, none at the server.
 
-  A client trains on its true labels; its method labels all other images.
+  Labeled images keep their true labels; the client method labels the rest.
   """
 
   labels = system.Labels.AT_SOME_CLIENTS
@@ -188,7 +188,7 @@ class Parallel(Alternating):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ParallelInTwoGroups(Alternating):
-  """FedRGD as in SemiFL's tables: two groups of clients, the server in each."""
+  """FedRGD as in SemiFL's tables: the server joins two client groups."""
 
   def run_round(self, *arguments: Any) -> federated_process.RoundOutput:
     return rounds_lib.parallel_round(

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parts of a client that labels its images once, as in SemiFL.
+"""Parts of SemiFL's client: selection, alignment, regularizer and weighting.
 
-Each part is a field of `fix_mix.Fix`; None means as in SemiFL. All parts can be
-combined. A part may keep a state at the server, updated by sums over clients'
-images, which secure aggregation can add.
+Each part is a field of `fix_mix.Fix`. The default of each field is SemiFL's
+choice, and all parts can be combined. A part may keep a state at the server,
+which the server updates from the sum of clients' reports (secure aggregation).
 """
 
 import abc
@@ -26,10 +26,10 @@ Labels = pseudo_labels.PseudoLabels
 
 
 class ClientPart(method.Guiding, settings.Settings):
-  """Base of the parts; `client.guidance` is the server's message."""
+  """Base of the parts; the server's message is in `client.guidance`."""
 
   def report(self, client: Client) -> Any:
-    """The sums over the client's images, for `guidance`; () for no sums."""
+    """Sums over the client's images for the hook `guidance`; by default ()."""
     del client
     return ()
 
@@ -39,7 +39,7 @@ class Selection(ClientPart, abc.ABC):
 
   @abc.abstractmethod
   def select(self, client: Client, labels: Labels) -> tf.Tensor:
-    """Selected images, bool [images], or weights, float32 [images], >= 0."""
+    """Whether images are selected, bool [images]; or float32 weights >= 0."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class Alignment(ClientPart, abc.ABC):
 
   @abc.abstractmethod
   def label(self, client: Client, logits: tf.Tensor) -> Labels:
-    """Labels of images, from their logits, float32 [images, classes]."""
+    """Pseudo-labels of images, from logits, float32 [images, classes]."""
 
 
 class Regularizer(ClientPart, abc.ABC):
@@ -71,8 +71,8 @@ class Regularizer(ClientPart, abc.ABC):
 
 
 class Weighting(ClientPart, abc.ABC):
-  """Base of rules for the weights of clients in the mean update."""
+  """Base of rules that weight the clients' updates in their mean."""
 
   @abc.abstractmethod
   def weigh(self, client: Client) -> tf.Tensor:
-    """The weight of an update, a float32 scalar, at least 0."""
+    """The weight of the client's update, a float32 scalar, at least 0."""

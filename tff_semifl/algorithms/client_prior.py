@@ -3,9 +3,9 @@
 
 """Class priors of clients, estimated from unlabeled images.
 
-A prior holds the shares of the classes among images: float32 [classes],
-positive, with sum 1. The model is trained on images with the server's prior. A
-client's prior may differ; images of a class look the same at all clients.
+A class prior is the distribution of classes among images: float32 [classes],
+positive, with sum 1. The model assumes the server's prior, but clients' priors
+differ. Images of one class are assumed to be alike at all clients.
 
 References:
   Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
@@ -32,7 +32,7 @@ _EPSILON = 1e-6
 
 
 def count_labels(server: hook_arguments.Server) -> tf.Tensor:
-  """The number of the server's labels of each class, float32 [classes]."""
+  """Counts the server's labels of each class, float32 [classes]."""
   num_classes = server.model.num_classes
 
   def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
@@ -43,12 +43,12 @@ def count_labels(server: hook_arguments.Server) -> tf.Tensor:
 
 
 def label_weight(counts: tf.Tensor) -> tf.Tensor:
-  """The default weight of a client's prior when it labels, in [0, 1].
+  """The default weight of a client's prior in pseudo-labels, in [0, 1].
 
-  If the error of the estimate is proportional to 1 / n, for n labels of C
-  classes, the weight n^2 / (n^2 + (2 C)^2) minimizes the squared error. The
-  factor 2 was found in experiments. `counts` are the labels of each class,
-  float32 [classes].
+  For n labels of C classes at the server, the weight n^2 / (n^2 + (2 C)^2)
+  minimizes the squared error of the weighted prior, if the error of a client's
+  estimate is proportional to 1 / n. The factor 2 was found in experiments.
+  `counts`, float32 [classes], are the numbers of the server's labels.
   """
   num_classes = tf.cast(tf.size(counts), tf.float32)
   labels = tf.square(tf.reduce_sum(counts))
@@ -97,12 +97,12 @@ def estimate(
 def adapt(
   logits: tf.Tensor, prior: tf.Tensor, server_prior: tf.Tensor
 ) -> tf.Tensor:
-  """Adapts logits from `server_prior` to images with another prior."""
+  """Adapts logits of a model trained with `server_prior` to `prior`."""
   return logits + (tf.math.log(prior) - tf.math.log(server_prior))
 
 
 def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
-  """The offset of logits in losses; shares below 0.001 count as 0.001."""
+  """The logit offset log(prior / server_prior), with shares >= 0.001."""
   prior = tf.maximum(prior, _LEAST_SHARE)
   prior /= tf.reduce_sum(prior)
   return tf.math.log(prior) - tf.math.log(server_prior)
@@ -111,9 +111,9 @@ def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
 def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
   """The maximum-likelihood strength of clients' Dirichlet prior, float [...].
 
-  The range is from `class_shares.LEAST_STRENGTH` (clients differ) to
-  `GREATEST_STRENGTH` (clients are alike). `mean_log_shares` are the clients'
-  mean of `log_shares`; the prior has parameters strength * `mean_shares`.
+  Class shares of clients follow Dirichlet(strength * `mean_shares`), and
+  `mean_log_shares` is the mean of their logarithms, each [..., classes]. If
+  clients are alike, the result is `class_shares.GREATEST_STRENGTH`.
   """
   target = tf.reduce_sum(mean_shares * mean_log_shares, axis=-1)
 
@@ -145,10 +145,10 @@ def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
 def align(
   logits: tf.Tensor, predicted: tf.Tensor, wanted: tf.Tensor | None = None
 ) -> tf.Tensor:
-  """The logits of probabilities multiplied by `wanted / predicted`.
+  """Distribution alignment: logits of probabilities * wanted / predicted.
 
   `predicted` is the mean of the model's predictions, float32 [classes].
-  `wanted` are class shares, by default equal.
+  `wanted` is the target distribution of classes, by default uniform.
   """
   excess = tf.math.log(predicted + _EPSILON)
   if wanted is not None:

@@ -6,19 +6,19 @@
 Before round 1, `client_priors` fits a linear classifier of pixels or features.
 In each round a client computes the class posteriors of its images, given its
 own class shares. The client sends the gradient of the network's loss for one
-batch, with these posteriors as soft labels. Posteriors stay at the client.
+batch, with the posteriors as soft labels.
 
-    prepare:  W, m, s = `client_priors`, from sums over all clients
-    client k: l(x) = W x, or in later phases log p(. | x) of an earlier network
-              (`network_labels`)
-              p(c | x) ~ exp(l(x))_c pi_kc, averaged over the posterior of the
+    prepare:  `client_priors` finds weights W of the classifier, and mean m and
+              strength s of the clients' class shares
+    client k: log p(x | c) = (W x)_c; in later phases an earlier network gives
+              p(x | c) (`network_labels`)
+              p(c | x) ~ p(x | c) pi_kc, averaged over the posterior of the
               client's class shares pi_k, whose prior is Dirichlet(s m)
-              g_k = gradient of the network's cross-entropy with p, a batch
+              g_k = gradient of a batch's cross-entropy with labels p(. | x)
     server:   network <- step along the mean of g_k
 
-One step along the mean gradient uses images of all clients, however their
-classes differ. In many local steps a network would forget the classes that the
-client lacks.
+Clients take no local steps, because a network would forget the classes that a
+client lacks. The mean gradient is over images of all clients of the cohort.
 """
 
 import collections
@@ -57,7 +57,7 @@ from tff_semifl.randomness import random_seeds
 
 @dataclasses.dataclass(frozen=True)
 class Labeler(method.Guiding):
-  """Labels clients' images by client priors, later by the network itself."""
+  """The message for labeling: a linear layer and an earlier network."""
 
   shape: tuple[int, ...]  # The shape of the layer's input.
   total_rounds: int
@@ -231,7 +231,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   ) -> server_work.ServerWork:
     """Builds the server's optimizer step along the clients' mean gradient.
 
-    The server's labels are only for metrics.
+    The server's labels are used only for metrics.
     """
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
 
@@ -296,13 +296,13 @@ def _build_preparations(
   layer: functional.ImageClassifier,
   aggregator: tff.aggregators.AggregationFactory,
 ) -> list[tff.Computation]:
-  """Builds the passes over all clients that fit classifier and class shares."""
+  """Builds the passes over all clients that train the layer before round 1."""
   priors = process_lib.build(layer, aggregator)
   state_type = process.initialize.type_signature.result
   server_type, client_type = priors.next.type_signature.parameter[1:]
 
   def lift(step):
-    """Extends a step on the state of `client_priors` to the system's state."""
+    """Applies a step of `client_priors` within the state of this system."""
 
     @tff.federated_computation(state_type, server_type, client_type)
     def prepare(state, server_data, client_data):

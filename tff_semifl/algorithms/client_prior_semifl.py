@@ -4,10 +4,10 @@
 """SemiFL in which each client labels and trains with its own class prior.
 
 A client estimates its prior, the class shares of its images, without labels.
-The client labels with the prior, and adds the log prior to the logits in its
-losses, so that training does not unlearn the classes that the client lacks. The
-returned model is, like the received model, for the server's prior. See
-`client_prior`.
+Pseudo-labels are adapted to this prior. In losses, the client adds the log
+ratio of its prior and the server's prior to logits, so that training does not
+unlearn the classes that the client lacks. The trained model, like the received
+model, assumes the server's prior. See `client_prior`.
 """
 
 import abc
@@ -34,7 +34,7 @@ Labels = pseudo_labels.PseudoLabels
 class PriorFixMix(flfl.ComposedFixMix):
   """Base of SemiFL clients that use their own prior in labels and losses.
 
-  The server sends `{'server_prior': ..., 'label_prior_weight': ...}`.
+  The server's message has keys `server_prior` and `label_prior_weight`.
   """
 
   prior_pseudo_count: float = settings.setting(
@@ -126,7 +126,7 @@ class TruePriorFixMix(PriorFixMix):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TruePriorSemiFL(averaging.Alternating):
-  """SemiFL with priors from true labels, an upper bound of client priors."""
+  """SemiFL with class priors from clients' true labels, as an upper bound."""
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS
 

@@ -5,8 +5,8 @@
 
 In each round a client estimates its class shares and the labels of its images
 together (`class_shares`), and sends the gradient of a batch with these labels.
-From sums over clients the server estimates how much clients differ, and
-corrects the bias of the labels. These two estimates need no settings.
+From sums over clients, the server estimates how much class shares differ, and
+corrects classes that are labeled too often or too rarely.
 """
 
 import collections
@@ -43,9 +43,9 @@ _LEAST_SHARE = 1e-6
 class Estimate(NamedTuple):
   """The server's estimates of clients' class distributions, float32.
 
-  Averages are over the latest round in which any client had images. To label,
-  clients add `pull * log m - push` to logits; m are the class shares of the
-  server's labels.
+  Averages are over the latest round in which any client had images. To get log
+  p(example | class), clients add `(pull - 1) * log m - push` to logits, where m
+  are the class shares of the server's labels.
   """
 
   posteriors: tf.Tensor  # [classes], the average label of clients' images.
@@ -73,9 +73,9 @@ class ClassEstimate(method.Guiding):
   def tell(
     self, kept: Estimate, server: hook_arguments.Server
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The Dirichlet parameters of class shares, and the offset of the logits.
+    """The Dirichlet parameters of class shares, and an offset for logits.
 
-    Both are [classes]. With the offset, logits are log p(example | class).
+    Both are [classes]. Logits plus the offset are log p(example | class).
     """
     shares = share_prior.shares_of_counts(client_prior.count_labels(server))
     # Relative to the class shares over all clients: a model that predicts the
@@ -137,7 +137,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     data: Mapping[str, tf.Tensor],
     batch: tf.Tensor,
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
-    """Labels a batch, with class shares from `client_labeled_images` images."""
+    """Labels a batch; class shares come from `client_labeled_images` images."""
     classifier = ingredients.classifier
     size = tf.shape(batch)[0]
     labeled = gradient_steps.extend_batch(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL's client, which labels once, and FixMatch's, which labels each batch.
+"""SemiFL's client, which labels once a round, and FixMatch's client.
 
 Table 2 of SemiFL compares the two clients.
 
@@ -32,7 +32,7 @@ Labels = pseudo_labels.PseudoLabels
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Fix(method.Method):
-  """Labels once with the received model, and trains on confident images.
+  """Labels once a round with the received model; trains on confident images.
 
   The default parts give SemiFL without the mix loss (section 3.3).
   """
@@ -83,7 +83,7 @@ class Fix(method.Method):
 
   @property
   def parts(self) -> dict[str, client_parts.ClientPart]:
-    """The parts by name."""
+    """The parts other than None, by field name."""
     return {
       name: value
       for name, value in vars(self).items()
@@ -97,7 +97,7 @@ class Fix(method.Method):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FixMix(Fix):
-  """SemiFL's client: labels once, then trains with mixup."""
+  """SemiFL's client: labels once a round, then trains with mixup."""
 
   mixup_concentration: float = settings.setting(
     0.75, 'Both parameters of the Beta distribution of mixup.', settings.ABOVE_0
@@ -117,7 +117,7 @@ class FixMix(Fix):
     return total
 
   def mix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
-    """The mixup loss of the batch's images and images of `step.mix`."""
+    """The mixup loss of the batch, mixed with the images of `step.mix`."""
     # SemiFL does not take max(x, 1 - x), unlike MixMatch.
     coefficient = random_draws.beta(
       1,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""(FL)^2: its three parts, the system, and SemiFL's client with optional parts.
+"""(FL)^2 and its parts, and SemiFL's client with optional parts.
 
 References:
   Lee, Le, Shin, Lee. (FL)^2: Overcoming few labels in federated semi-supervised
@@ -45,7 +45,7 @@ def _mean_over_images(values: tf.Tensor) -> tf.Tensor:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClassAdaptiveThresholds(client_parts.Selection):
-  """Trains on images above a confidence threshold of client and class."""
+  """Trains on images above a confidence threshold per client and class."""
 
   def select(
     self, client: client_parts.Client, labels: client_parts.Labels
@@ -61,7 +61,7 @@ class ClassAdaptiveThresholds(client_parts.Selection):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SharpnessAwareConsistency(client_parts.Regularizer):
-  """A consistency loss under the worst change of weights of a given size."""
+  """A consistency loss under adversarial perturbation of the weights."""
 
   perturbation_radius: float = settings.setting(
     0.1,
@@ -122,8 +122,8 @@ def ascent(
 ) -> list[tf.Tensor]:
   """ASAM's ascent step, of length `radius` relative to the size of the weights.
 
-  Biases count as size 1. Without a gradient the step is zero. `names` are
-  `<layer>/<weight>:0`.
+  Biases count as weights of size 1. If all gradients are zero, so is the step.
+  `names` are `<layer>/<weight>:0`.
   """
   sizes = [
     tf.ones_like(weight)
@@ -141,7 +141,7 @@ class LearningStatus(client_parts.Weighting):
   """Gives clients with less confident pseudo-labels more weight."""
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
-    """1 minus mean confidence, with 0 for true labels; 0 without images."""
+    """1 minus mean confidence, counting 0 for true labels; 0 without images."""
     doubts = 1.0 - client.labels.confidences
     if client.true_labels is not None:
       doubts = tf.where(client.true_labels >= 0, 1.0, doubts)
@@ -206,7 +206,7 @@ class DistributionAlignment(client_parts.Alignment):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FunctionSelection(client_parts.Selection):
-  """Trains on images that a user's function selects, as `select` does."""
+  """Trains on images that a user's function (client, labels) selects."""
 
   reference: str
   function: Callable[..., tf.Tensor]
@@ -218,7 +218,7 @@ class FunctionSelection(client_parts.Selection):
 
 
 def load_selection(reference: str) -> client_parts.Selection:
-  """Loads a selection of another package: a part, or a function."""
+  """Loads a selection rule of another package: a `Selection` or a function."""
   found = references.load(reference)
   if isinstance(found, client_parts.Selection | type):
     return settings.outside(client_parts.Selection)(reference)

@@ -24,7 +24,7 @@ from tff_semifl.core import method
 class FromSums(system.System):
   """The server computes the model from clients' reports; clients do not train.
 
-  Clients call `report`, and the server `update`. In round 0 all sums are 0.
+  Clients run the hook `report`, the server `update`. In round 0 all sums are 0.
   """
 
   uses_strong_views = False

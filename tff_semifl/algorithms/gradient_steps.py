@@ -66,7 +66,7 @@ class GradientSteps(system.System):
   confidence: training_settings.Confidence = training_settings.Confidence()
 
   def create_guides(self, ingredients: system.Ingredients) -> method.Guides:
-    """The guides, which send messages from the server to clients."""
+    """The guides that send messages to clients, by name; by default none."""
     del ingredients
     return {}
 
@@ -81,9 +81,9 @@ class GradientSteps(system.System):
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
     """Labels the images of a batch.
 
-    `data` has all examples of the client, and `batch` the positions of the
-    batch's images in it, int32 [batch]. Returns the labels of the batch, and
-    additional fields of the client's `LocalTraining`.
+    `data` has all examples of the client. `batch`, int32 [batch], has the
+    positions of the batch's images in `data`. Returns the labels of the batch,
+    and additional fields of the client's `LocalTraining`.
     """
 
   def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
@@ -93,7 +93,7 @@ class GradientSteps(system.System):
   def build_pretraining(
     self, ingredients: system.Ingredients
   ) -> server_work.SupervisedTrainingFn | None:
-    """Builds the server's training in round 0; None for a single step."""
+    """Builds the server's training in round 0; None for a step, the default."""
     del ingredients
     return None
 
@@ -135,9 +135,9 @@ class GradientSteps(system.System):
   ) -> client_work.LocalTraining:
     """The client update: the gradient of one augmented batch.
 
-    A client uses one batch in each round in which it takes part, and each image
-    once per epoch. The loss is the sum of the cross-entropies of images with a
-    confident label, divided by the batch size.
+    A client uses its next batch in each of its rounds. The loss is the sum of
+    the cross-entropies of images with a confident label, divided by the batch
+    size.
     """
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
     node = federated_process.Node(context, data['client_id'])
@@ -270,7 +270,7 @@ def select_batch(
 ) -> tf.Tensor:
   """The positions of a batch's images, int32 [at most `batch_size`].
 
-  `num_before` counts earlier batches. `order_seed` shuffles each epoch anew.
+  `num_before` counts earlier batches. `order_seed` orders each epoch anew.
   """
   num_batches = tf.maximum(-(-num_images // batch_size), 1)
   start = num_before % num_batches * batch_size
@@ -282,7 +282,7 @@ def select_batch(
 def extend_batch(
   batch: tf.Tensor, num_images: tf.Tensor, size: int, seed: tf.Tensor
 ) -> tf.Tensor:
-  """Extends a batch by random other images to `size`, or to all images.
+  """Adds random further images to a batch, up to `size` or to all images.
 
   `batch` and the result, int32 [images], are positions among `num_images`.
   """
@@ -313,7 +313,7 @@ def cross_entropy_gradient(
 def client_with_participation_type(
   image_shape: pipelines.ImageShape, num_features: int | None = None
 ) -> tff.SequenceType:
-  """The type of a client's data with its number of earlier client updates.
+  """The TFF type of a client's data and number of earlier rounds.
 
   With `num_features`, chunks also have features of the images.
   """

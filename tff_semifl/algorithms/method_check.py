@@ -3,8 +3,8 @@
 
 """Checks a user's method for mistakes that raise no error.
 
-The checks run the method on images of noise, near the initial weights. Methods
-of this package have tests instead.
+The checks run the method on images of noise, with weights near the initial
+weights. Methods of this package are not checked, but have tests.
 """
 
 import dataclasses
@@ -32,9 +32,9 @@ _LOSS_TOLERANCE = 1e-3
 def check_kept(
   method: method_lib.Method, model: functional.ImageClassifier
 ) -> None:
-  """Raises a TypeError if clients or server keep other values than numbers.
+  """Raises a TypeError if a state at the server or clients is not numeric.
 
-  A client's memory must not be empty.
+  The memory of clients, if the method keeps one, must not be empty.
   """
   hooks = [each.init_guidance for each in method.guides.values()]
   if method.keeps_memory:
@@ -133,7 +133,7 @@ def check_padding(
 
 
 class _LabelerOfAll(labeling.Labeler):
-  """A client method that selects all images for training."""
+  """A labeler that selects all images for training."""
 
   def label(self, context, rows, state):
     labels, images, given = super().label(context, rows, state)
@@ -144,7 +144,7 @@ class _LabelerOfAll(labeling.Labeler):
 def _create_client(
   method: method_lib.Method, training: client_update.Training
 ) -> tuple[_LabelerOfAll, labeling.Images]:
-  """Creates a client in round 1, near initial weights, with images of noise."""
+  """Creates a client of round 1, with images of noise and perturbed weights."""
   model = training.model
   kind = sources.kind_of(model.image_shape)
   noise = kind.draw_noise(

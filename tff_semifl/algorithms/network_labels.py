@@ -1,17 +1,20 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Labels for a network: by a linear layer, later by the network itself.
+"""Labels for a network: by a linear layer, later by an earlier network.
 
 Training has four phases: the first has two fifths of the rounds, each later
-phase one fifth. In the first phase the layer labels clients' images, in each
-later phase the network as it was when the phase began (the teacher). Layer and
-teacher give log p(image | class), from which a client finds shares and labels.
+phase one fifth. In the first phase a linear layer labels clients' images. In
+each later phase the teacher labels: the network of the beginning of the phase.
+Layer and teacher give log p(image | class), from which a client finds its class
+shares and labels.
 
-A teacher labels only if it is right for at least as many of the server's labels
-as the layer is for held-out labels; no network trains on the server's labels.
-With share pi_kc of class c at client k, and m_c at all clients, class biases b
-keep the mean of class probabilities at m:
+In later phases the layer still labels if clients have no class shares of their
+own, or if the layer predicts more held-out labels correctly than the teacher
+predicts labels of the server. No network trains on the server's labels.
+
+Class biases b keep the teacher's mean class probabilities at the class shares m
+of all clients. With class shares pi_k of client k:
 
     p(c | x) ~ p_teacher(c | x) exp(b_c) pi_kc / m_c
     b <- b + step (m - mean probabilities of the cohort) / m
@@ -61,7 +64,7 @@ class Sums(NamedTuple):
   """A client's sums over the images that the teacher labels, [classes]."""
 
   labels: tf.Tensor
-  expected: tf.Tensor  # By the class shares m.
+  expected: tf.Tensor  # The expected `labels`, with the class shares m.
 
 
 def find_phase(round_num: tf.Tensor, total_rounds: int) -> tf.Tensor:
@@ -87,7 +90,7 @@ def start(priors: state_lib.State, model: functional.ImageClassifier) -> Kept:
 def tell(
   kept: Kept, server: hook_arguments.Server, phase: tf.Tensor
 ) -> Message:
-  """The message to clients; the teacher is tested on the server's labels."""
+  """The message to clients; the server's labels decide which model labels."""
   layer = state_lib.Labeler(*kept.priors.labeler)
   labeled = pipelines.concatenate_chunks(server.data)
   logits = server.model.logits(
@@ -113,7 +116,7 @@ def update(
   weights: functional.ModelWeights,
   ends_phase: tf.Tensor,
 ) -> Kept:
-  """The biases' step after a round; the network becomes the next teacher."""
+  """Takes a step of the biases, or replaces the teacher after a phase."""
   step = _BIAS_STEP * tf.math.divide_no_nan(
     sums.expected - sums.labels, sums.expected
   )
@@ -135,9 +138,9 @@ def label(
   """The labels of a batch, float32 [batch, classes], and sums for the server.
 
   Args:
-    data: All images of the client, and `features` if the layer labels by them.
-    batch: int32 [batch], positions of the batch in the data.
-    seed: int32 [2], draws the images from which the teacher finds class shares.
+    data: All images of the client, and `features` if the layer needs features.
+    batch: int32 [batch], positions of the batch's images in `data`.
+    seed: int32 [2], chooses images for the class shares if the teacher labels.
   """
   alpha = message.layer.alpha
   shares = alpha / tf.reduce_sum(alpha)

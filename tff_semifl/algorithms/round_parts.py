@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Builds the parts of rounds from the training of clients and server."""
+"""Builds the components of a round from a method and its settings."""
 
 from collections.abc import Callable
 
@@ -33,8 +33,8 @@ def build_round_parts(
 ) -> composition.Parts:
   """Builds the parts of a process that averages clients' updates.
 
-  The default aggregator is the unweighted mean over clients with an update, and
-  the default optimizer moves the global model to this mean.
+  The default aggregator is `aggregators.Mean`, and the default optimizer moves
+  the global model to the mean.
   """
   weights_type = ingredients.classifier.weights_type
   return composition.Parts(
@@ -60,7 +60,7 @@ def build_local_training(
   optimizer: tff.learning.optimizers.Optimizer,
   epochs: training_settings.ClientEpochs | None,
 ) -> client_work_lib.LocalTrainingFn:
-  """Builds the local training of a client; without `epochs` no step."""
+  """Builds a client's local training; without `epochs` it takes no step."""
   training = client_update.Training(
     model=ingredients.classifier,
     weak_augmentation=ingredients.weak_augmentation,

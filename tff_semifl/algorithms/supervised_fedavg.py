@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated averaging of clients with labels (an upper bound); data sharing.
+"""Federated averaging of clients with labels, and data sharing.
 
-In data sharing the server trains a model on a few labeled images of all
-classes, and sends some of these images to all clients, which also train on the
-received images.
+Federated averaging with labels is an upper bound for unlabeled clients. In data
+sharing the server pretrains the model on a few labeled images of all classes.
+Then clients train on some of the server's images, beside their own images.
 
 References:
   Zhao, Li, Lai, Suda, Civin, Chandra. Federated learning with non-IID data.
@@ -30,7 +30,7 @@ from tff_semifl.randomness import random_seeds
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainOnLabels(method.Method):
-  """Trains on the true labels of the client's images, if it has any."""
+  """Trains on the client's images that have true labels."""
 
   clients_have_labels = True
   labels_are_true = True

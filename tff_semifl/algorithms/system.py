@@ -26,11 +26,11 @@ from tff_semifl.privacy import privacy_key as privacy_key_lib
 
 
 class Labels(enum.Enum):
-  """Who has labels and images."""
+  """Where labels and images are: at the server, at clients, or both."""
 
   AT_SERVER = enum.auto()  # Labels at the server, unlabeled images at clients.
   AT_SERVER_ALONE = enum.auto()  # Labels at the server; no other images.
-  AT_SERVER_WITH_POOL = enum.auto()  # All images in one place, some labels.
+  AT_SERVER_WITH_POOL = enum.auto()  # All images in one place, a few labeled.
   ALL_AT_SERVER = enum.auto()  # All images and labels in one place.
   AT_CLIENTS = enum.auto()  # All images at clients, all with labels.
   AT_SERVER_AND_CLIENTS = enum.auto()  # Labels at the server and at clients.
@@ -39,7 +39,7 @@ class Labels(enum.Enum):
 
   @property
   def at_some_clients(self) -> bool:
-    """Whether some clients have labels and others need not."""
+    """Whether some clients have labels and others may have none."""
     return self in (Labels.AT_SOME_CLIENTS, Labels.AT_SERVER_AND_SOME_CLIENTS)
 
   @property
@@ -140,7 +140,7 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def summary(self) -> str:
-    """Sentences on the system, its client method and its parts."""
+    """Sentences that describe the system, the client method and its parts."""
     client = self.client_method
     parts = () if client is None else (client, *client.parts.values())
     return ' '.join(map(summarize, [self, *parts]))
@@ -154,7 +154,7 @@ class System(settings.Settings, abc.ABC):
     """Counts the optimizer steps of a round."""
 
   def check_num_clients(self, num_clients: int) -> None:
-    """Raises a SettingError if a setting needs more clients."""
+    """Raises a SettingError if settings do not suit this number of clients."""
 
   def describe_result(self, trained: Trained) -> Iterator[str]:
     """Lines that describe the result; by default none."""
@@ -164,9 +164,9 @@ class System(settings.Settings, abc.ABC):
   def predict(self, client: Client, logits: np.ndarray) -> np.ndarray:
     """A client's logits, by default adapted to the client's class shares.
 
-    `logits`, float32 [images, classes], are the exported model's for held-out
-    images of the client. Only the accuracies of clients
-    (`client_test_fraction`) use this method; the exported model does not.
+    `logits`, float32 [images, classes], are logits of the exported model for
+    held-out images of the client. This method is used only to measure clients'
+    accuracies (`client_test_fraction`).
     """
     if client.prior is None:
       return logits
@@ -180,7 +180,7 @@ class System(settings.Settings, abc.ABC):
 
     `metrics` are from the round of the exported model, by column of
     metrics.csv; `mean_shares`, float32 [classes], are the class shares of the
-    labels.
+    server's labels.
     """
     del metrics, mean_shares
 
@@ -192,7 +192,7 @@ class System(settings.Settings, abc.ABC):
     num_clients: int,
     num_kept: int,
   ) -> client_states.Memories | None:
-    """Creates the store of clients' memories; None if they have none.
+    """Creates the store of clients' memories; None if clients keep no memory.
 
     A run can resume from any of the last `num_kept` rounds.
     """
@@ -222,7 +222,7 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def rounds_may_be_added(self) -> bool:
-    """Whether rounds may be added: none depends on the number of rounds."""
+    """Whether a run may be extended: no round depends on `total_rounds`."""
     rounds = [
       part.of_any_number
       for part in settings.parts_of(self)
@@ -232,7 +232,7 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def clients_per_round(self) -> int | None:
-    """The cohort size; 0 without the setting, None if it is not filled in."""
+    """The cohort size; 0 in systems without cohorts, None if not filled in."""
     return settings.as_dict(self).get('clients_per_round', 0)
 
   @property
@@ -244,7 +244,7 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def clients_have_labels(self) -> bool:
-    """Whether clients, or some of them, train on true labels."""
+    """Whether all or some clients train on true labels."""
     return self.labels.at_some_clients or self.labels in (
       Labels.AT_CLIENTS,
       Labels.AT_SERVER_AND_CLIENTS,

@@ -27,7 +27,7 @@ OPTIMIZERS = settings.one_of('sgd', 'adam', 'adamw')
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cohorts(settings.Settings):
-  """The cohort of a round."""
+  """The size of the cohort of a round, and the dropout of its clients."""
 
   clients_per_round: int | None = settings.setting(
     None,
@@ -69,7 +69,7 @@ class Rounds(settings.Settings):
 
   @property
   def of_any_number(self) -> bool:
-    """Whether no round depends on the number of rounds; subclasses override."""
+    """Whether `total_rounds` affects nothing but the length of training."""
     return type(self) is Rounds
 
 
@@ -186,7 +186,7 @@ class ClientEpochs(ClientBatches):
   )
 
   def count_steps(self, client_sizes: Sequence[int]) -> int:
-    """The steps in a round of the largest client; 0 without clients."""
+    """The largest client's number of steps in a round; 0 without clients."""
     return count_epoch_steps(
       max(client_sizes, default=0), self.client_batch_size, self.client_epochs
     )
@@ -221,7 +221,7 @@ class ServerEpochs(ServerBatches):
   )
 
   def count_steps(self, num_labeled: int) -> int:
-    """The steps in a round of a server with `num_labeled` images."""
+    """The number of steps in a round, for `num_labeled` images."""
     return count_epoch_steps(
       num_labeled, self.filled_batch_size, self.server_epochs
     )
@@ -241,7 +241,7 @@ class PretrainedBatches(ServerBatches):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClassBalance(settings.Settings):
-  """The server's training on imbalanced labels."""
+  """Options for imbalanced labels of the server."""
 
   server_logit_adjustment: float = settings.setting(
     0.0,
@@ -285,7 +285,7 @@ NO_SERVER_STEP = ServerTraining(server_epochs=0.0, server_batch_size=1)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientMomentum(settings.Settings):
-  """The momentum of clients and of their mean."""
+  """The momentum of local training and of the global model."""
 
   global_momentum: float = settings.setting(
     0.5,

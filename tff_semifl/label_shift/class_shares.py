@@ -36,7 +36,7 @@ class Likelihoods(NamedTuple):
 
 
 class ClassShares(NamedTuple):
-  """The posteriors of a client's classes and class shares."""
+  """The posteriors of the classes of examples, and of the class shares."""
 
   posteriors: tf.Tensor  # [examples, ..., classes]
   log_shares: tf.Tensor  # [..., classes], expected logarithms of the shares.
@@ -65,7 +65,7 @@ def find(
   count = tf.cast(tf.shape(relative)[0], relative.dtype)
 
   def respond(parameters: tf.Tensor, shift: tf.Tensor):
-    """Factors of the posteriors: relative * weights * inverse."""
+    """Weights and inverse; posteriors are relative * weights * inverse."""
     weights, _ = _exponentiate(_expected_logarithm(parameters) - shift)
     return weights, 1 / tf.reduce_sum(relative * weights, axis=-1)
 
@@ -115,8 +115,8 @@ def evidence(
 ) -> tf.Tensor:
   """The gain in log-likelihood by a client's own class shares, float [...].
 
-  A lower bound of log p(examples) with shares drawn for the client, minus log
-  p(examples) with the mean shares. Near 0 or below, clients are alike.
+  A lower bound of log p(examples) with own shares, minus log p(examples) with
+  the mean shares. The gain is near or below 0 if clients are alike.
   """
   return bound(likelihoods, alpha, shares) - likelihood_if_alike(
     likelihoods, alpha, shares
@@ -126,7 +126,7 @@ def evidence(
 def likelihood_if_alike(
   likelihoods: Likelihoods, alpha: tf.Tensor, shares: ClassShares
 ) -> tf.Tensor:
-  """The exact log-likelihood with the mean shares, float [...]; see `bound`."""
+  """The log-likelihood of a client's examples with mean shares, float [...]."""
   mean = tf.math.log(alpha / tf.reduce_sum(alpha, axis=-1, keepdims=True))
   return _add_up(likelihoods, mean - shares.shift)
 

@@ -3,15 +3,15 @@
 
 """Detects sites and single images that differ from the images in training.
 
-A model can adapt to other class shares, but not to other images, such as those
-of another scanner or class. The summary of an image has, for each channel, the
-mean, the standard deviation and the mean difference of neighboring pixels; a
-feature vector is its own summary. The test compares the mean summary of a site
-with the means of the clients in training.
+A model can adapt to other class shares, but not to images of another kind, for
+example from another scanner. To detect such a site, the mean summary of its
+images is compared with the summaries of clients in training. The summary of an
+image has three numbers per channel: mean, standard deviation, and mean absolute
+difference of neighboring pixels. A feature vector is its own summary.
 
-A single image is foreign if it is of none of the classes. A classifier is less
-sure of such images: the entropy of its class probabilities, relative to that of
-equal probabilities, is compared with the entropies of clients' images.
+A single image is foreign if it belongs to none of the classes. The entropy of
+class probabilities is often higher for foreign images than for images of
+clients. Relative entropy is divided by the entropy of equal probabilities.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ QUANTILES = np.linspace(0, 1, 101)
 
 
 class InputSums(NamedTuple):
-  """Sums over clients of the moments of their summaries, float64 [numbers]."""
+  """Sums over clients of moments of image summaries, float64 [numbers]."""
 
   mean: tf.Tensor
   squared_mean: tf.Tensor
@@ -44,7 +44,7 @@ class InputSums(NamedTuple):
 
 
 class InputMoments(NamedTuple):
-  """The distribution of summaries over clients."""
+  """The distribution over clients of each number of an image summary."""
 
   mean: tuple[float, ...]  # The mean over clients.
   between: tuple[float, ...]  # The variance of clients' means.
@@ -52,7 +52,7 @@ class InputMoments(NamedTuple):
 
 
 def summarize(inputs: tf.Tensor) -> tf.Tensor:
-  """Summaries, float32 [batch, numbers], of images or [batch, features]."""
+  """Summaries, float32 [batch, numbers], of images or of feature vectors."""
   inputs = tf.cast(inputs, tf.float32)
   if inputs.shape.rank == 2:
     return inputs
@@ -75,7 +75,7 @@ def count_numbers(shape: Sequence[int]) -> int:
 def to_sums(
   count: tf.Tensor, total: tf.Tensor, squares: tf.Tensor
 ) -> InputSums:
-  """A client's contribution to the sums, float64.
+  """A client's contribution to `InputSums`, float64.
 
   `count` is the number of images, possibly 0; `total` and `squares`, [numbers],
   are sums of the summaries and of the squared summaries.
@@ -86,7 +86,7 @@ def to_sums(
 
 
 def find_moments(sums: InputSums, num_clients: float) -> InputMoments | None:
-  """The moments of the sums over clients; None for too few clients."""
+  """The `InputMoments`, from sums over clients; None for too few clients."""
   if num_clients < LEAST_CLIENTS:
     return None
   mean, squared_mean, variance = (
@@ -103,10 +103,10 @@ def measure_shift(
   """The distance of a site's images from the clients' images, float32 scalar.
 
   For each number of a summary, the squared difference between the means of site
-  and clients is divided by its variance; the distance is the average, about 1
-  for a site like the clients. `mean`, float32 [numbers], is the mean
-  summary of the site's `count` images, a float32 scalar; `moments` come from
-  training.
+  and clients is divided by the variance of a client's mean. The distance is the
+  average of these ratios, about 1 for a site like the clients. `mean`, float32
+  [numbers], is the mean summary of the site's images, and `count`, a float32
+  scalar, is the number of these images. `moments` come from training.
   """
   expected, between, within = (
     tf.constant(each, tf.float32) for each in moments
@@ -119,7 +119,7 @@ def measure_shift(
 
 
 def count_entropies(logits: tf.Tensor) -> tf.Tensor:
-  """Counts images by relative entropy, float32 [bins].
+  """A histogram of the relative entropy of images, float32 [bins].
 
   `logits` are float32 [images, classes], with at least two classes.
   """
@@ -132,7 +132,7 @@ def count_entropies(logits: tf.Tensor) -> tf.Tensor:
 
 
 def find_entropy_quantiles(counts: np.ndarray) -> tuple[float, ...]:
-  """The entropies below which 0%, 1%, and so on to 100% of the images are."""
+  """The percentiles 0 to 100 of relative entropy, from `count_entropies`."""
   below = np.append(0, np.cumsum(counts, dtype=np.float64))
   edges = np.linspace(0, 1, _BINS + 1)
   return tuple(np.interp(QUANTILES, below / below[-1], edges).tolist())
@@ -141,7 +141,7 @@ def find_entropy_quantiles(counts: np.ndarray) -> tuple[float, ...]:
 def measure_foreignness(
   probabilities: np.ndarray, quantiles: tuple[float, ...]
 ) -> np.ndarray:
-  """The share of clients' images in training that are less foreign.
+  """The share of clients' training images that are less foreign than an image.
 
   Args:
     probabilities: float [images, classes].

@@ -5,17 +5,17 @@
 
 The class shares of a site are drawn from a Dirichlet distribution with
 parameters s * m. The classifier assumes class shares m; the strength s is small
-where sites differ. A grid search finds the strength, and the temperature that
-divides the logits, with the largest evidence for own class shares at all
-clients. The search needs one sum over clients.
+where sites differ. A grid search over the strength, and the temperature that
+divides the logits, maximizes the evidence for own class shares of clients. The
+search needs one sum over clients.
 
 At a site with shares pi, the posterior of class c is (Saerens et al., 2002)
 
     p(c | x) ~ p_m(c | x)^(1 / T) (pi_c / m_c)^w
 
-with temperature T. The exponent w is 1, or less where images of a class differ
-between sites. The estimated shares of a site are their posterior mean, given
-the site's unlabeled images.
+with the classifier's probabilities p_m and the temperature T. The exponent w is
+1, or less where images of a class differ between sites. The estimated shares of
+a site are their posterior mean, given the site's unlabeled images.
 
 References:
   Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
@@ -71,11 +71,11 @@ class SharePrior(NamedTuple):
 
   @property
   def clients_differ(self) -> bool:
-    """Whether clients' class shares differ, so that own shares are used."""
+    """Whether class shares differ; if not, all sites have the mean shares."""
     return math.isfinite(self.strength)
 
   def for_inputs(self, shape: Sequence[int]) -> 'SharePrior':
-    """The prior for inputs of this shape, without moments of other inputs."""
+    """The prior, without `inputs` if these are for inputs of another shape."""
     known = self.inputs and len(self.inputs.mean)
     if known == input_shift.count_numbers(shape):
       return self
@@ -91,7 +91,7 @@ class SharePrior(NamedTuple):
 
 
 def from_json(text: str | bytes) -> SharePrior:
-  """Parses JSON from `SharePrior.to_json`; raises a `ValueError` if wrong."""
+  """Parses JSON of `SharePrior.to_json`; raises a ValueError if malformed."""
   try:
     values = json.loads(text)
     strength = values.pop('strength')
@@ -116,7 +116,7 @@ def from_json(text: str | bytes) -> SharePrior:
 
 
 class Evidence(NamedTuple):
-  """Sums over clients, float32."""
+  """Sums over clients that determine the prior, float32."""
 
   evidence: tf.Tensor  # [temperatures, strengths], `class_shares.evidence`.
   num_images: tf.Tensor
@@ -126,7 +126,7 @@ class Evidence(NamedTuple):
 def measure(logits: tf.Tensor, mean_shares: tf.Tensor) -> Evidence:
   """The evidence of a client's images, from logits, float32 [images, classes].
 
-  At most `MOST_IMAGES` images are used, at equal distances in their order.
+  At most `MOST_IMAGES` images are used, evenly spaced in the data.
   `mean_shares` are float32 [classes], as in `SharePrior`.
   """
   num_images = tf.shape(logits)[0]
@@ -182,7 +182,7 @@ def choose(
 def create(
   mean_shares: np.ndarray, strength: float, temperature: float, evidence: float
 ) -> SharePrior:
-  """The prior with these values; with little evidence clients are alike."""
+  """Creates a prior; below `LEAST_EVIDENCE`, clients count as alike."""
   if evidence < LEAST_EVIDENCE:
     strength, temperature = math.inf, 1.0
   return SharePrior(
@@ -195,7 +195,7 @@ def find_share_prior(
 ) -> SharePrior:
   """Estimates the prior of any classifier from its logits at clients.
 
-  `launch.train` computes the same sums with TFF.
+  `launch.train` computes such a prior with TFF.
 
   Args:
     client_logits: For each client the logits of its unlabeled images, float32
@@ -204,7 +204,7 @@ def find_share_prior(
       above 0.
 
   Raises:
-    ValueError: If the shares are not a distribution, or as `choose` does.
+    ValueError: For wrong shares, no images, or logits that are not finite.
   """
   shares = np.asarray(mean_shares, np.float32)
   if shares.ndim != 1 or np.any(shares <= 0) or abs(shares.sum() - 1) > 1e-3:
@@ -231,7 +231,7 @@ def log_likelihoods(
 
 
 def shares_of_counts(counts: tf.Tensor) -> tf.Tensor:
-  """Class shares of counted labels, float [classes]; 0 counts as 1/2."""
+  """Class shares from counts of labels, float [classes]; 0 counts as 1/2."""
   counts = tf.maximum(counts, _ABSENT)
   return counts / tf.reduce_sum(counts)
 
@@ -287,5 +287,5 @@ def adapt_logits(
 
 
 def to_logits(probabilities: tf.Tensor) -> tf.Tensor:
-  """Finite logarithms of probabilities, float32."""
+  """Logarithms of probabilities, float32, clipped to be finite."""
   return tf.math.log(tf.maximum(probabilities, _LEAST_PROBABILITY))

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The choice of the aggregator of clients' updates, and rejected updates.
+"""Settings for the aggregation and the rejection of clients' updates.
 
-The default is the mean; weighted means leave out clients of weight 0, such as
-clients without a confident image.
+The default aggregator is the mean. Weighted means leave out clients of weight
+0, such as clients without a confident image.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ from tff_semifl.privacy import means
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Mean(means.Aggregator):
-  """The mean of clients' updates, with the weights of the method."""
+  """The mean of clients' updates, with the client method's weights."""
 
   def build(self, **_: Any) -> tff.aggregators.WeightedAggregationFactory:
     # By default, the mean over no clients is 0 / 0.
@@ -78,7 +78,7 @@ class Aggregation(Rejection):
 
 
 def choose_without_privacy(why: str) -> Any:
-  """A field for an aggregator other than the private mean."""
+  """A settings field for aggregators without differential privacy."""
   return settings.choice(
     _WITHOUT_PRIVACY,
     'mean',

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Means of updates with a further property: robust, private, or quantized.
+"""Robust, private and quantized means of clients' updates.
 
-All are TFF's factories. Their only random numbers are the noise of the private
-mean, which follows from the run's key. The private mean is unweighted, and
-includes clients without a confident image with an update of zero.
+All are built from TFF's factories. Only the private mean uses random numbers:
+noise that follows from the run's key. The private mean is unweighted: clients
+without a confident image count with an update of zero.
 
 References for the noise of the private mean:
   Aumasson, Bernstein. SipHash: a fast short-input PRF. 2012.
@@ -74,16 +74,15 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   tensor. The state has 192 bits, 64 of key and 128 of counter, which is all
   that TensorFlow's operation takes.
 
-  Each number is half the sum of four normal numbers. Such a number reaches 11
-  standard deviations, and not 5.7, and recovering the four numbers from their
-  sum is far more work (Holohan and Braghin, 2021). `docs/privacy.md` states the
-  limits.
+  The noise of an element is half the sum of four normal numbers. The noise
+  reaches 11 standard deviations, a single number only 5.7. Recovering the
+  numbers from the noise is also far more work (Holohan and Braghin, 2021).
+  `docs/privacy.md` states the limits.
 
-  The state of the query is the number of past sums. Each sum gets different
+  The query's state is the number of past sums, so that each sum gets different
   noise. The key is not part of the state, but a constant of the computation.
-  Each process that runs the computation has the key: this process and TFF's
-  worker, which belong to the server. Client computations, for example on a Ray
-  cluster, do not have the key.
+  Both processes of the server, this one and TFF's worker, have the key. Client
+  computations, for example on a Ray cluster, do not have the key.
   """
 
   _GlobalState = collections.namedtuple(
@@ -168,8 +167,8 @@ class PrivateMean(Aggregator):
   """The mean of clipped updates plus noise, for differential privacy.
 
   Updates are clipped and summed, Gaussian noise is added, and the sum is
-  divided by the cohort size, whichever clients took part (McMahan et al.,
-  2018). The guarantee covers the weights, but not the clients' metrics.
+  divided by the cohort size, even if clients drop out (McMahan et al., 2018).
+  The guarantee covers the weights, but not the clients' metrics.
   """
 
   noise_multiplier: float | None = settings.setting(
@@ -253,10 +252,10 @@ class QuantizedMean(Aggregator):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OutsideAggregator(Aggregator):
-  """An aggregator of another package, by its name 'package.module:NAME'.
+  """An aggregator of another package, named 'package.module:NAME'.
 
-  Records identify the aggregator by the code of the factory's class, `kind`,
-  but not by the factory's arguments.
+  The records of runs identify the aggregator by the code of the factory's
+  class, `kind`, but not by the factory's arguments.
   """
 
   reference: str
@@ -268,7 +267,7 @@ class OutsideAggregator(Aggregator):
 
 
 def load_outside(reference: str) -> Aggregator:
-  """Loads an aggregator of another package."""
+  """Loads an aggregator of another package, by 'package.module:NAME'."""
   found = references.load(reference)
   if isinstance(
     found,

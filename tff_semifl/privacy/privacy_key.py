@@ -3,8 +3,8 @@
 
 """The secret key that determines the noise and cohorts of a private run.
 
-Differential privacy assumes that the noise is secret, and amplification by
-sampling that the cohorts are.
+Differential privacy assumes that the noise is secret. Amplification by sampling
+assumes that the cohorts are secret.
 """
 
 import hashlib

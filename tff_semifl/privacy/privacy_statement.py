@@ -130,7 +130,7 @@ class PrivacyStatement:
 
 
 def from_json(text: str) -> PrivacyStatement:
-  """Reads a statement that `to_json` wrote."""
+  """Parses JSON of `to_json`; raises a ValueError if malformed."""
   try:
     values = dict(json.loads(text))
     statement = PrivacyStatement(

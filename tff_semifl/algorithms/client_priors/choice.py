@@ -3,7 +3,7 @@
 
 """Chooses the classifier to export: labels alone, mixture or head.
 
-A replica, trained without a fold of the labels, is scored on this fold.
+Cross-validation on the server's labels compares the candidates.
 """
 
 from typing import NamedTuple
@@ -61,8 +61,8 @@ class Scores(NamedTuple):
 class Choice(NamedTuple):
   """The chosen classifier, and the evidence for it; float64 unless noted.
 
-  `server_spread` is `client_sums.Means.spread`, with the labeled examples as
-  the client's examples.
+  `server_spread` is `client_sums.Means.spread` of the labeled examples, as if
+  these were the examples of a client.
   """
 
   kept: tf.Tensor  # int32, the index of the classifier in `CANDIDATES`.
@@ -82,7 +82,7 @@ def choose(
   labels: server_labels.Labels,
   keep: str,
 ) -> Choice:
-  """Chooses the classifier to keep.
+  """Chooses the classifier to export.
 
   `raw` are the labeled examples, float64 [labels, features]. `keep` is `CHOSEN`
   or one of `CANDIDATES`.
@@ -147,13 +147,13 @@ def _find_labeler(
   kept: tf.Tensor,
   differ: tf.Tensor,
 ) -> state.Labeler:
-  """The kept classifier, adapted to the class shares of each client.
+  """Creates the labeler from the exported classifier.
 
-  A head labels as in training, with its biases. With few examples the head is
-  the first learner's, else the second's or the mean of both, whichever gives
-  held-out labels the larger likelihood. Clients' own shares are not used if
-  clients are alike, nor if their images differ, because estimated shares would
-  then confirm the classifier's mistakes.
+  A head keeps the class biases of its training. With few examples, the first
+  learner's head labels. With many examples, the second learner's head or the
+  mean of both heads labels, whichever has the larger likelihood on held-out
+  labels. Clients have no class shares of their own if clients are alike, or if
+  images differ between clients: estimated shares would then confirm mistakes.
   """
   of_second = tf.where(
     server_steps.has_many_examples(estimate, components),
@@ -188,16 +188,15 @@ def _find_labeler(
 def score(
   logits: tf.Tensor, targets: tf.Tensor, may_second_lead: tf.Tensor
 ) -> Scores:
-  """Scores candidates, and finds the best.
+  """Scores the candidates on held-out labels, and finds the best candidate.
 
-  The second learner's head is exported in place of the head if that learner may
-  lead, and its likelihood is not lower by more than a standard error.
+  If `may_second_lead`, the second learner's head is exported in place of the
+  head, unless the head's log-likelihood is higher by one standard error.
 
-  The best is the head, if it predicts at least as many labels correctly as the
-  mixture and as the labels alone, and its likelihood is higher by half a
-  standard error of the difference. Else the best is the mixture, unless the
-  labels alone are better by more than a standard error, in correct labels or in
-  likelihood.
+  The head is best if it predicts at least as many labels correctly as any other
+  candidate, and its log-likelihood is higher by half a standard error. Else the
+  mixture is best, unless the labels alone are better by one standard error, in
+  correct labels or in log-likelihood.
 
   `logits` are float64 [4, replicas, labels, classes], of labels alone, mixture,
   head, and the second learner's head; `targets` are float64 [labels, classes],
@@ -253,7 +252,7 @@ def score(
 def _is_less(
   differences: tf.Tensor, is_held_out: tf.Tensor, num_errors: float = 1.0
 ) -> tf.Tensor:
-  """Whether sums of differences are more than `num_errors` errors below 0."""
+  """Whether sums of differences are below 0 by `num_errors` standard errors."""
   count = tf.maximum(tf.reduce_sum(is_held_out), 1)
   total = tf.reduce_sum(differences, axis=-1)
   mean = total[..., tf.newaxis] / count
@@ -271,9 +270,9 @@ def can_choose(targets: tf.Tensor) -> tf.Tensor:
 def images_differ(
   spread: tf.Tensor | float, server_spread: tf.Tensor | float
 ) -> tf.Tensor | bool:
-  """Whether images differ too much between clients to choose by labels.
+  """Whether images differ too much between clients to choose a classifier.
 
-  If they do, labels of one site do not tell which classifier suits other sites.
+  The server's labels then do not tell which classifier suits the clients.
   `spread` is the clients' mean of `client_sums.Means.spread`; for
   `server_spread` see `Choice`.
   """

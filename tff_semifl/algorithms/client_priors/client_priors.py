@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The system `client_priors`: a linear classifier, by empirical Bayes."""
+"""The system `client_priors`: a linear classifier by empirical Bayes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
@@ -43,9 +43,9 @@ _WEIGHT_IF_IMAGES_DIFFER = 0.25
 class ClientPriors(system.System):
   """A linear classifier of features, trained with estimated class shares.
 
-  Round 0 fits a regression to the server's labels alone. Sums over clients'
-  examples then train a mixture and two heads, and held-out labels decide which
-  classifier is exported. There is no differential privacy.
+  In round 0 the server fits a regression to its labels alone. Later the server
+  trains a mixture and two heads from sums over clients' examples. Held-out
+  labels decide which classifier is exported. There is no differential privacy.
   """
 
   uses_strong_views = False
@@ -163,7 +163,7 @@ class ClientPriors(system.System):
 def describe_gain(
   alone: np.ndarray, with_clients: np.ndarray, round_num: int
 ) -> Iterator[str]:
-  """Yields a table of accuracies, from arrays of correct predictions (bool)."""
+  """Yields a table of accuracies, from whether predictions are right (bool)."""
   gain = 100 * (with_clients.mean() - alone.mean())
   low, high = intervals.of_difference(alone, with_clients)
   first, last = 'labels alone (round 0)', f'exported (round {round_num})'
@@ -183,7 +183,7 @@ def describe_gain(
 
 
 def describe_doubts(logits: tf.Tensor, targets: tf.Tensor) -> Iterator[str]:
-  """Yields a warning if predictions for held-out labels contradict the labels.
+  """Yields a warning if held-out predictions contradict labels.
 
   `logits` are [replicas, labels, classes]; `targets` are one-hot, [labels,
   classes].

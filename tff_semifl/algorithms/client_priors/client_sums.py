@@ -3,9 +3,9 @@
 
 """What a client computes and sends in a round of `client_priors`.
 
-The mixture and each head are trained with all labels, and without each fold of
-the labels. For each of these trainings, a client sends about components x
-classes numbers, whatever the number of its examples.
+The mixture and both heads are trained with all labels, and again without each
+fold of the labels. For each training, a client sends about components x classes
+numbers, whatever the number of its examples.
 """
 
 from typing import NamedTuple
@@ -21,8 +21,8 @@ from tff_semifl.privacy import aggregators
 class Received(NamedTuple):
   """What a client receives, float32.
 
-  Weights are [learners, components + 1, classes], the bias in the last row. The
-  teacher's logits are log p(example | class).
+  Weights are [learners, components + 1, classes], with the bias in the last
+  row. The teacher's logits, log p(example | class), give the posteriors.
   """
 
   center: tf.Tensor  # [features], subtracted from examples.
@@ -40,11 +40,10 @@ class Received(NamedTuple):
 class Means(NamedTuple):
   """What a client sends: means over its examples, float32.
 
-  Each example has the client's offset subtracted and a 1 appended. `matrix` is
-  the mean product of such an example and its posterior, or, if a head is
-  trained, of an example and the posterior minus the head's probability.
-  `spread` is an unbiased estimate of the variance of offsets, divided by the
-  variance of examples.
+  `matrix` is the mean product of examples and their posteriors. If a head is
+  trained, its probabilities are subtracted from the posteriors. Examples have
+  the client's offset subtracted and a 1 appended. `spread` is an unbiased
+  estimate of the variance of offsets, divided by the variance of examples.
   """
 
   posteriors: tf.Tensor  # [learners, classes]
@@ -67,11 +66,11 @@ class Measurements(NamedTuple):
 def compute(
   x: tf.Tensor, received: Received
 ) -> tuple[Means, Measurements, tf.Tensor]:
-  """Computes the message of a client with x, float32 [examples, features].
+  """Computes a client's message from examples, float32 [examples, features].
 
   Returns the means, the measurements, and the most probable class of each
-  example, int32 [examples]. All means are 0 if any number is not finite. A
-  client without examples sends only the expected logarithms of the prior.
+  example, int32 [examples]. All means are 0 if any number is not finite. For a
+  client without examples, all means except `log_shares` are 0.
   """
   count = tf.cast(tf.shape(x)[0], tf.float32)
   of_one = tf.math.divide_no_nan(1.0, count)
@@ -89,7 +88,7 @@ def compute(
   gram = tf.matmul(received.means, kernel, transpose_a=True)
 
   def find_shift(posteriors: tf.Tensor) -> tf.Tensor:
-    """The shift of the logits by the client's offset, shrunk towards 0."""
+    """How far the client's offset, shrunk towards 0, shifts the logits."""
     explained = tf.linalg.matvec(gram, posteriors, transpose_a=True)
     return shrinkage[:, tf.newaxis] * (mean_logits - explained)
 
@@ -145,14 +144,14 @@ def compute(
 
 
 def _apply(padded: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-  """Logits [examples, learners, classes] of all learners, by one product."""
+  """Logits of all learners, [examples, learners, classes], by one product."""
   learners, size, classes = weights.shape
   columns = tf.reshape(tf.transpose(weights, [1, 0, 2]), [size, -1])
   return tf.reshape(padded @ columns, [-1, learners, classes])
 
 
 def _multiply(targets: tf.Tensor, padded: tf.Tensor) -> tf.Tensor:
-  """The sums over examples of x times targets, [learners, d + 1, classes]."""
+  """Sums over examples of x * targets, [learners, components + 1, classes]."""
   _, learners, classes = targets.shape
   flat = tf.reshape(targets, [-1, learners * classes])
   # Faster than padded^T flat.

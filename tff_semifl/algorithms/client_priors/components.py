@@ -35,8 +35,8 @@ class Moments(NamedTuple):
 class Components(NamedTuple):
   """Principal components, float64, scaled to a mean variance of 1.
 
-  All components are divided by the same number. `basis` projects centered
-  examples to components. Unused columns, and their variances, are zero.
+  One factor scales all components. `basis` projects centered examples to
+  components. Unused columns of `basis`, and their variances, are zero.
   """
 
   center: tf.Tensor  # [features], the mean of the examples.
@@ -46,10 +46,10 @@ class Components(NamedTuple):
 
 
 def measure(x: tf.Tensor, center: tf.Tensor) -> Moments:
-  """The sums over a client's examples, float32 [examples, features].
+  """The moments of a client's examples, float32 [examples, features].
 
-  `center` should be near the mean of all examples, which keeps sums in float32
-  accurate. All sums are 0 if any number is not finite.
+  A `center` near the mean of all examples keeps float32 sums accurate. All sums
+  are 0 if any number is not finite.
   """
   x -= center
   moments = Moments(
@@ -66,7 +66,7 @@ def count_components(num_features: int) -> int:
 
 
 def project(x: tf.Tensor, components: Components) -> tf.Tensor:
-  """The components of examples, float64 [examples, components]."""
+  """Projects examples to components, float64 [examples, components]."""
   return (tf.cast(x, tf.float64) - components.center) @ components.basis
 
 

@@ -33,7 +33,7 @@ def with_ones(x: tf.Tensor) -> tf.Tensor:
 
 
 def add_to_bias(weights: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
-  """Adds [..., classes] to the last row of weights."""
+  """Adds biases, [..., classes], to the last row of weights."""
   return tf.concat(
     [weights[..., :-1, :], weights[..., -1:, :] + bias[..., tf.newaxis, :]],
     axis=-2,
@@ -45,9 +45,9 @@ def fit(
 ) -> tf.Tensor:
   """Fits regressions that differ in the weights of examples and in the penalty.
 
-  `targets` are class probabilities. `weights` are [regressions, examples].
-  `penalties`, [regressions], are factors of half the squared norm. All are
-  float64.
+  `targets`, [examples, classes], are class probabilities. `weights`,
+  [regressions, examples], are the weights of examples. `penalties`,
+  [regressions], multiply half the squared norm of the result. All are float64.
   """
   padded = with_ones(x)
   inverse = inverse_of_bound(second_moments(padded, weights), penalties)
@@ -97,7 +97,7 @@ def next_momentum(momentum: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def inverse_of_bound(second: tf.Tensor, penalties: tf.Tensor) -> tf.Tensor:
-  """Inverts Boehning's bound on the Hessian, from the `second_moments`."""
+  """The inverse of Boehning's bound on the Hessian, from `second_moments`."""
   num_features = tf.shape(second)[-1] - 1
   is_bias = tf.one_hot(num_features, num_features + 1, dtype=second.dtype)
   diagonal = tf.where(
@@ -120,10 +120,10 @@ def penalty_gradient(weights: tf.Tensor, penalties: tf.Tensor) -> tf.Tensor:
 
 
 class LinearHead:
-  """Converts between weights for standardized features and for raw features."""
+  """Flattens examples, and converts raw-feature weights to model weights."""
 
   def __init__(self, classifier: functional.ImageClassifier):
-    """Finds the mean and scale with which a linear model standardizes.
+    """Finds the mean and scale by which the model standardizes features.
 
     Raises a ValueError if the model is not linear.
     """

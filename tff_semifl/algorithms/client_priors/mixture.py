@@ -27,7 +27,7 @@ _SOFTENING = 0.1
 
 
 class Mixture(NamedTuple):
-  """One Gaussian mixture for each replica, float64.
+  """Gaussian mixtures, one per replica (`server_labels`), float64.
 
   The weights give log p(x | class), with the bias in the last row.
   """
@@ -44,10 +44,10 @@ def fit(
 ) -> Mixture:
   """Fits mixtures in closed form, by maximum likelihood with shrinkage.
 
-  Other arguments than `labels` are float64 sums over clients' examples x, of
-  principal components: `posteriors`, [replicas, classes]; `products` of x and
-  posteriors, [replicas, components, classes]; and `variances`, sums of x
-  squared, [components].
+  Arguments other than `labels` are float64 sums over clients' examples x, which
+  are vectors of principal components: `posteriors`, [replicas, classes];
+  `products`, [replicas, components, classes], of x times posteriors; and
+  `variances`, [components], of x squared.
   """
   x, targets = labels.x, labels.targets
   label_weights = labels.weights * LABEL_WEIGHT
@@ -77,10 +77,10 @@ def fit(
 
 
 def measure_spread(residual: tf.Tensor, variances: tf.Tensor) -> tf.Tensor:
-  """The squared norm of residuals, relative to that of an example, float [...].
+  """The squared norm of residuals, relative to that of examples, float [...].
 
-  `residual`, [..., components], is the mean of n examples minus the expected
-  mean of their classes. Without a client offset the result is about 1 / n.
+  `residual`, [..., components], is the mean of n examples minus the mean that
+  their classes predict. Without a client offset the result is about 1 / n.
   `variances` are the variances of all examples, 0 for unused components.
   """
   is_used = tf.cast(variances > 0, variances.dtype)

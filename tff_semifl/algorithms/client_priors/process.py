@@ -92,14 +92,12 @@ class _Steps:
   keep: str
 
   def find_center(self, dataset: tf.data.Dataset) -> tf.Tensor:
-    """The mean of the server's examples."""
     x, _ = self.head.read_labels(dataset)
     return tf.reduce_mean(x, axis=0)
 
   def sum_moments(
     self, dataset: tf.data.Dataset, center: tf.Tensor
   ) -> components_lib.Moments:
-    """The moments of a client's examples."""
     return components_lib.measure(self.head.read(dataset), center)
 
   def find_components(
@@ -109,7 +107,7 @@ class _Steps:
     center: tf.Tensor,
     moments: components_lib.Moments,
   ) -> components_lib.Components:
-    """The components of the clients' examples, or of the server's, if more.
+    """The components of clients' or the server's examples, whichever are more.
 
     Components of few examples miss directions that separate the classes.
     """
@@ -129,7 +127,7 @@ class _Steps:
     components: components_lib.Components,
     dataset: tf.data.Dataset,
   ) -> tuple[state_lib.Estimate, client_sums.Received]:
-    """The estimate, created on first use, and the message to clients."""
+    """The initialized estimate, and the message to clients."""
     _, labels = self._read_labels(dataset, components)
     begun = tf.cond(
       (estimate.passes > 0) | tf.equal(components.count, 0),
@@ -141,7 +139,7 @@ class _Steps:
   def work(
     self, dataset: tf.data.Dataset, received: client_sums.Received
   ) -> tuple[client_sums.Means, client_sums.Measurements, Any]:
-    """A client's message, its metrics, and its labels if these are returned."""
+    """A client's message and measurements, and its labels if requested."""
     means, measured, labels = client_sums.compute(
       self.head.read(dataset), received
     )
@@ -158,7 +156,7 @@ class _Steps:
     alone: server_labels.Fitted,
     dataset: tf.data.Dataset,
   ) -> server_labels.Fitted:
-    """Fits a regression to the labels in round 0; later rounds keep it."""
+    """Fits a regression to the labels in round 0, which later rounds keep."""
 
     def fit() -> server_labels.Fitted:
       x, targets = self.head.read_labels(dataset)
@@ -175,7 +173,7 @@ class _Steps:
     num_present: tf.Tensor,
     dataset: tf.data.Dataset,
   ) -> tuple[state_lib.State, Any]:
-    """The state after a round, and its metrics."""
+    """The state after a round, and the metrics of the round."""
     components = state.components
     raw, labels = self._read_labels(dataset, components)
     added = server_steps.add(
@@ -216,7 +214,7 @@ class _Steps:
     )
 
   def _ends_pass(self, state: state_lib.State) -> tf.Tensor:
-    """Whether all clients have taken part since the last step."""
+    """Whether this round completes a pass over all clients."""
     if self.clients_per_round is None:
       return tf.constant(True)
     num_rounds = tf.math.ceil(state.num_clients / self.clients_per_round)
@@ -232,12 +230,12 @@ def build(
   clients_per_round: int | None = None,
   keep: str = choice.CHOSEN,
 ) -> federated_process.FederatedProcess:
-  """Builds the process, whose `prepare` finds the principal components.
+  """Builds the TFF process of `client_priors`, for a linear model.
 
-  The model is linear. A weighted aggregator weights clients by their numbers of
-  examples. The server takes a step after each pass over all clients: in cohorts
-  of `clients_per_round`, or all at once if that is None. `keep` is
-  `choice.CHOSEN` or one of `choice.CANDIDATES`.
+  A weighted aggregator weights clients by their numbers of examples. The server
+  takes a step after each pass over all clients. A pass has cohorts of
+  `clients_per_round`, or is one round by default. `keep` is `choice.CHOSEN` or
+  one of `choice.CANDIDATES`.
   """
   head = linear_classifiers.LinearHead(classifier)
   steps = _Steps(

@@ -3,8 +3,8 @@
 
 """Cross-validation folds of the server's labels, and regressions on the labels.
 
-Each classifier is trained on all labels, and once more without each of the
-`FOLDS` folds. All weights have a dimension for these `REPLICAS` trainings.
+Each classifier has `REPLICAS` replicas: one is trained on all labels, and one
+without each of the `FOLDS` folds. All weights have a dimension for replicas.
 """
 
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class Labels(NamedTuple):
 def assign(targets: tf.Tensor) -> tf.Tensor:
   """The fold of each label, int32 [labels]; -1 for a class with one label.
 
-  Folds differ by at most one label of each class.
+  All folds have equally many labels of a class, give or take one.
   """
   counts = tf.reduce_sum(targets, axis=0)
   # Folds are assigned in turn across classes, so that folds have equal sizes.
@@ -85,7 +85,7 @@ def varies(x: tf.Tensor) -> tf.Tensor:
 def fit(x: tf.Tensor, targets: tf.Tensor) -> Fitted:
   """Fits a regression on all labels, and one without each fold.
 
-  If at least half of the labels can be held out, their likelihood chooses the
+  If at least half of the labels can be held out, cross-validation chooses the
   penalty, and whether features are standardized. `x` is float64 [labels,
   features], `targets` are one-hot.
   """
@@ -117,7 +117,7 @@ def fit(x: tf.Tensor, targets: tf.Tensor) -> Fitted:
 def _find_coordinates(
   x: tf.Tensor, standardizes: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Coordinates of centered examples; there are min(labels, features).
+  """Projects centered examples to min(labels, features) coordinates.
 
   Returns the coordinates, float64 [labels, coordinates], of mean variance 1,
   and the basis, float64 [features, coordinates], which projects examples.

@@ -3,8 +3,8 @@
 
 """The server's steps of `client_priors`, after each pass over all clients.
 
-Two learners are trained in the same passes, each with all labels and without
-each fold.
+Two learners are trained in the same passes, each with all labels, and again
+without each fold of the labels.
 
 The first learner has three phases. First it fits a Gaussian mixture with one
 covariance, whose posteriors estimate classes and how clients differ. Then it
@@ -12,15 +12,16 @@ trains a linear head on these posteriors. Finally the head trains on its own
 posteriors. The second learner is a head that starts from the labels alone and
 trains on its own posteriors in all passes.
 
-A self-taught head, which trains on its own posteriors, increases
+A head that trains on its own posteriors is self-taught. Its steps increase
 
   sum_k log E prod_i sum_c pi_kc exp(b_c) / m_c softmax(z_i)_c
-    + LABEL_WEIGHT sum log softmax(z)_y - head_penalty / 2 |weights|^2
+    + LABEL_WEIGHT sum_j log softmax(z_j)_y - head_penalty / 2 |weights|^2
 
-by a lower bound of the first term (`class_shares.bound`). The class biases b
-and the shares pi_k ~ Dirichlet(s m) of client k are given. Steps of the biases
-keep the mean of the posteriors at m; they decrease this objective minus n sum_c
-m_c b_c, which is convex in b.
+with the lower bound `class_shares.bound` in place of the first term. Here z are
+the head's logits of examples i of client k, and of labeled examples j of class
+y. E is the mean over class shares pi_k ~ Dirichlet(s m). Steps of the biases b
+keep the mean posterior of n examples at m, by descent of the objective minus n
+sum_c m_c b_c, which is convex in b.
 """
 
 import tensorflow as tf
@@ -99,7 +100,7 @@ def receive(estimate: Estimate, components: Components) -> client_sums.Received:
 
 
 def teachers(estimate: Estimate) -> tf.Tensor:
-  """Weights, for components, with which heads give log p(example | class)."""
+  """Heads, for components, whose logits are log p(example | class)."""
   return linear_classifiers.add_to_bias(
     estimate.head, estimate.bias - tf.math.log(estimate.shares)
   )
@@ -151,13 +152,13 @@ def learn(
 
 
 def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
-  """The current mixture, head, and head of the second learner.
+  """The weights of the mixture, of the head, and of the second learner's head.
 
-  The head is the mean of both learners' heads. If clients are alike, it is the
-  head of the first learner, because only the mixture learns from such clients.
+  The head is the mean of both learners' heads. If clients are alike, the head
+  is the first learner's, because only a mixture learns from such clients.
 
-  `shares` are float64 [classes]. The result is float64 [3, replicas, components
-  + 1, classes].
+  The weights assume class shares `shares`, float64 [classes]. The result is
+  float64 [3, replicas, components + 1, classes].
   """
   first, second = _split(
     linear_classifiers.add_to_bias(
@@ -269,9 +270,9 @@ def _learn_heads(
 def step_head(
   point: tf.Tensor, matrix: tf.Tensor, components: Components, labels: Labels
 ) -> tf.Tensor:
-  """A step of the heads from a point, with Boehning's bound on the Hessian.
+  """The heads after a step from `point`, with Boehning's bound on the Hessian.
 
-  `matrix` is `client_sums.Means.matrix` at the point.
+  `matrix` is `client_sums.Means.matrix` for the heads `point`.
   """
   count = components.count
   padded = linear_classifiers.with_ones(labels.x)
@@ -310,7 +311,7 @@ def _both(values: tf.Tensor) -> tf.Tensor:
 def _end_of_mixture(
   estimate: Estimate, components: Components, labels: Labels
 ) -> Estimate:
-  """Keeps the heads that were trained on the posteriors of the mixture."""
+  """Stores the heads trained on the mixture's posteriors in `taught`."""
   head, _ = _split(estimate.head)
   count = components.count
   weights = mixture_lib.LABEL_WEIGHT * labels.weights
