@@ -40,14 +40,14 @@ class Size(NamedTuple):
 
 
 class Federation:
-  """SemiFL with a model, on images of noise.
+  """A SemiFL process, and noise images for its server and clients.
 
   Attributes:
     size: The size of the federation.
     task: The task with the augmentations.
     classifier: The model.
-    system: SemiFL with its training settings.
-    ingredients: The other parts of SemiFL's process.
+    system: SemiFL; all images are selected, so that all rounds cost the same.
+    ingredients: The model and augmentations, for `system.build`.
     server_images: uint8 [number, 32, 32, 3].
     server_labels: int32 [number].
     client_images: For each client, uint8 [number, 32, 32, 3].
@@ -71,8 +71,7 @@ class Federation:
         'server_batch_size': 250 if size.num_labeled > 250 else 10,
         'client_epochs': size.num_epochs,
         'server_epochs': size.num_epochs,
-        # All images are selected for training, so that all rounds cost the
-        # same.
+        # Selects all images for training.
         'confidence_threshold': 1e-6,
       },
     )

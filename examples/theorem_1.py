@@ -7,27 +7,27 @@
 
 A first classifier labels images. Then a kernel classifier is trained on strong
 augmentations of the confident images (SemiFL, appendix D.3, steps 1 to 3). The
-theorem bounds the risk by a power of the number of unlabeled images. In the
-problem of this program all constants are known, and the risk falls as the bound
-does.
+theorem bounds the risk by a power of the number of unlabeled images. Here all
+constants are known, and the risk falls as the bound does (docs/theorem_1.md).
 
-An image is a number x in 0..1, of class 1 with probability m(x). The theorem's
-assumptions and constants are:
+An image is a number x in 0..1, of class 1 with probability m(x); the dimension
+d is 1. The theorem's assumptions and other constants are:
 
 - A1: For a fraction (2 delta)^s of unlabeled images, m is within delta of 0 or
   1: the larger s, the fewer images are confident.
-- A2, A3: A strongly augmented image can be anywhere, so that v is 0, and at
-  each x a fraction m(x) of augmented images is of class 1.
-- A4, A5: m crosses 1/2 with a positive slope, so that alpha is 1, and slopes
-  are bounded, so that q is 1. The slopes on the two sides differ: otherwise a
-  kernel would have no bias there, and the risk would fall faster than the
-  bound.
+- A2, A3: The larger v, the fewer augmented images are near a test image. As a
+  strongly augmented image can be anywhere, v is 0. At each x, a fraction m(x)
+  of augmented images is of class 1.
+- A4: The larger alpha, the fewer test images have m near 1/2. As m crosses 1/2
+  with a positive slope, alpha is 1.
+- A5: |m(x) - m(x')| is at most a constant times |x - x'|^q. As slopes are
+  bounded, q is 1. The slopes around the crossing differ: with equal slopes,
+  a kernel would have no bias there, and the risk would fall faster.
 - A6: The first classifier fits piecewise linear probabilities by least squares;
-  the error falls with the root of the number of labels.
+  the error falls as one over the square root of the number of labels.
 
-Labeled and test images are uniform, so that d is 1. The number of labels grows
-more slowly than the number of images. By equation 14 of SemiFL, unlabeled
-images then help only if s is small.
+Labeled and test images are uniform. Labels grow more slowly in number than
+images: unlabeled images then help only if s is small (SemiFL, equation 14).
 """
 
 import dataclasses

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated SGD: a round is one step along the clients' mean gradient.
+"""Federated SGD: a round is one step along server and client gradients.
 
-Each client sends the gradient of a batch; the server adds its own gradient and
-takes the step.
+Each client sends the gradient of one batch. The server adds its own gradient to
+the clients' mean gradient, and takes the step.
 """
 
 import abc
@@ -270,7 +270,7 @@ def select_batch(
 ) -> tf.Tensor:
   """The positions of a batch's images, int32 [at most `batch_size`].
 
-  `num_before` counts earlier batches. `order_seed` orders each epoch anew.
+  `num_before` counts earlier batches. `order_seed` gives each epoch an order.
   """
   num_batches = tf.maximum(-(-num_images // batch_size), 1)
   start = num_before % num_batches * batch_size

@@ -3,9 +3,9 @@
 
 """Federated averaging of clients with labels, and data sharing.
 
-Federated averaging with labels is an upper bound for unlabeled clients. In data
-sharing the server pretrains the model on a few labeled images of all classes.
-Then clients train on some of the server's images, beside their own images.
+Federated averaging with labels is the usual upper bound of the accuracy without
+labels at clients. In data sharing, a server with a few labels of all classes
+pretrains the model, and clients train on some of its images and on their own.
 
 References:
   Zhao, Li, Lai, Suda, Civin, Chandra. Federated learning with non-IID data.
@@ -58,7 +58,7 @@ class Supervised(averaging.Averaging):
   client: TrainOnLabels = TrainOnLabels()
 
 
-# A lower bound: clients without labels do not train.
+# The usual lower bound: clients without labels do not train.
 LABELED_CLIENTS_ALONE = averaging.LabeledClients(client=TrainOnLabels())
 
 

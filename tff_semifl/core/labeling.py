@@ -25,17 +25,17 @@ INFERENCE_BATCH_SIZE = 250
 
 
 class Images(NamedTuple):
-  """Images of a client, one per row.
+  """A client's images and their labels, one row per image.
 
   Attributes:
     image: uint8 [images, height, width, channels].
     index: int32 [images], the position among the client's images.
     true_label: int32 [images], -1 for an image without a label; None in systems
       whose clients have no labels.
-    label: The `PseudoLabels` of the method.
+    label: The `PseudoLabels` of the client method; None before labeling.
     weight: float32 [images], the weights of images in the loss; None for equal
       weights.
-    is_selected: bool [images], whether an image is used for training.
+    is_selected: bool [images], used in training; None before labeling.
   """
 
   image: tf.Tensor

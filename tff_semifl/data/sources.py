@@ -150,9 +150,9 @@ class TaskData(NamedTuple):
 
 
 def hash_images(images: Images) -> np.ndarray:
-  """Hashes of images (not at sites) or feature vectors, uint64 [number].
+  """Hashes of images or feature vectors, uint64 [number].
 
-  A collision among a million different images has a probability of 3e-8.
+  Not for images at sites. A million images collide with a probability of 3e-8.
   """
   digests = []
   for start in range(0, len(images), _BATCH_SIZE):

@@ -40,7 +40,7 @@ class Checkpoints:
       durable_files.remove_unfinished(folder)
 
   def load_latest(self, structure: State) -> State | None:
-    """Loads the newest intact state, packed like `structure`, or None."""
+    """The newest intact state, packed like `structure`; None if none exists."""
     latest = read_latest(self._folder)
     if latest is None:
       return None
@@ -74,8 +74,9 @@ def read_latest(
 ) -> tuple[dict[str, np.ndarray], int] | None:
   """Reads the newest intact checkpoint; None if there is no checkpoint.
 
-  Returns the arrays, named as by `durable_files.write_arrays`, and the version.
-  Nothing is written or removed, so a run may use the folder meanwhile.
+  Returns arrays, by the names of `durable_files.write_arrays`, and the version.
+  Raises an OutputError if checkpoints exist but none is intact. Only reads, so
+  a run may use the folder meanwhile.
   """
   damage = None
   for version in reversed(_versions(folder)):

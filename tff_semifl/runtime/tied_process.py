@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Starts processes that end when their parent ends, for any reason."""
+"""Processes that end when their parent ends, for any reason."""
 
 from collections.abc import Sequence
 import os
@@ -21,7 +21,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 def tied_command(command: Sequence[str]) -> list[str]:
-  """A command whose process is killed when this thread or process ends."""
+  """Wraps a command, to be killed when the thread that starts it ends."""
   return [
     *(sys.executable, '-I', '-S', '-c', _LAUNCHER, str(os.getpid())),
     *command,

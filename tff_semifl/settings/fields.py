@@ -39,24 +39,24 @@ class Values(NamedTuple):
 
 
 def at_least(least: float) -> Values:
-  """The finite numbers from `least` up."""
+  """Allows the finite numbers from `least` up."""
   return Values(f'at least {least}', lambda value: least <= value < math.inf)
 
 
 def between(least: float, most: float) -> Values:
-  """The numbers from `least` to `most`, inclusive."""
+  """Allows the numbers from `least` to `most`, inclusive."""
   return Values(f'from {least} to {most}', lambda value: least <= value <= most)
 
 
 def one_of(*names: str) -> Values:
-  """The given names."""
+  """Allows only the given names."""
   return Values(f'one of {", ".join(names)}', names.__contains__, names)
 
 
 def one_of_or_outside(
   names: Iterable[str], load: Callable[[str], Any]
 ) -> Values:
-  """The given names, and any 'package.module:NAME' that `load` accepts."""
+  """Allows given names, and any 'package.module:NAME' that `load` accepts."""
   names = tuple(names)
   return Values(
     f'one of {", ".join(names)}, or package.module:NAME',

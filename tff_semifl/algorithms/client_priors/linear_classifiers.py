@@ -4,8 +4,9 @@
 """Linear classifiers of feature vectors.
 
 Many multinomial logistic regressions are fitted to the same examples at once.
-Weights are float64 [regressions, features + 1, classes]. The last row is the
-bias, which is not penalized.
+Weights of regressions are float64 [regressions, features + 1, classes]. The
+last row is the bias, which is not penalized. `example_weights`, [regressions,
+examples], weight the examples in each regression. `padded` is from `with_ones`.
 
 References:
   Boehning. Multinomial logistic regression algorithm. Annals of the Institute
@@ -41,22 +42,24 @@ def add_to_bias(weights: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
 
 
 def fit(
-  x: tf.Tensor, targets: tf.Tensor, weights: tf.Tensor, penalties: tf.Tensor
+  x: tf.Tensor,
+  targets: tf.Tensor,
+  example_weights: tf.Tensor,
+  penalties: tf.Tensor,
 ) -> tf.Tensor:
-  """Fits regressions that differ in the weights of examples and in the penalty.
+  """Fits regressions that differ in example weights and in the penalty.
 
-  `targets`, [examples, classes], are class probabilities. `weights`,
-  [regressions, examples], are the weights of examples. `penalties`,
+  `targets`, [examples, classes], are class probabilities. `penalties`,
   [regressions], multiply half the squared norm of the result. All are float64.
   """
   padded = with_ones(x)
-  inverse = inverse_of_bound(second_moments(padded, weights), penalties)
-  shape = (tf.shape(weights)[0], tf.shape(padded)[1], tf.shape(targets)[1])
+  inverse = inverse_of_bound(second_moments(padded, example_weights), penalties)
+  count = tf.shape(example_weights)[0]
+  shape = (count, tf.shape(padded)[1], tf.shape(targets)[1])
 
   def step(found: tf.Tensor, point: tf.Tensor, momentum: tf.Tensor):
-    ascent = gradient(padded, targets, weights, point) - penalty_gradient(
-      point, penalties
-    )
+    ascent = gradient(padded, targets, example_weights, point)
+    ascent -= penalty_gradient(point, penalties)
     stepped = point + inverse @ ascent
     new_momentum, ratio = next_momentum(momentum)
     return stepped, stepped + ratio * (stepped - found), new_momentum
@@ -72,21 +75,25 @@ def fit(
 
 
 def gradient(
-  padded: tf.Tensor, targets: tf.Tensor, weights: tf.Tensor, point: tf.Tensor
+  padded: tf.Tensor,
+  targets: tf.Tensor,
+  example_weights: tf.Tensor,
+  point: tf.Tensor,
 ) -> tf.Tensor:
-  """The gradient of the weighted log-likelihood at a point."""
+  """The gradient of the weighted log-likelihood at the weights `point`."""
   errors = targets - tf.nn.softmax(padded @ point)
-  return tf.matmul(padded, weights[..., tf.newaxis] * errors, transpose_a=True)
+  errors *= example_weights[..., tf.newaxis]
+  return tf.matmul(padded, errors, transpose_a=True)
 
 
-def second_moments(padded: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+def second_moments(padded: tf.Tensor, example_weights: tf.Tensor) -> tf.Tensor:
   """The weighted sums of x x^T, float64 [regressions, d + 1, d + 1]."""
   # One regression at a time, to save memory.
   return tf.map_fn(
     lambda each: tf.matmul(
       padded, each[:, tf.newaxis] * padded, transpose_a=True
     ),
-    weights,
+    example_weights,
   )
 
 
@@ -165,10 +172,7 @@ class LinearHead:
     return self.flatten(labeled['image']), targets
 
   def to_weights(self, raw: tf.Tensor) -> functional.ModelWeights:
-    """Converts weights for raw features to weights of the model.
-
-    `raw` is float64 [features + 1, classes], with the bias in the last row.
-    """
+    """Converts `raw`, float64 [features + 1, classes], to model weights."""
     kernel = raw[:-1] * self._scale[:, tf.newaxis]
     bias = raw[-1] + tf.linalg.matvec(raw[:-1], self._mean, transpose_a=True)
     return functional.ModelWeights(

@@ -99,7 +99,9 @@ class FedMatch(system.System):
     settings.AT_LEAST_1,
   )
   rounds_per_help: int = settings.setting(
-    10, 'Rounds from one choice of helpers to the next.', settings.AT_LEAST_1
+    10,
+    'Helpers are sent only in rounds whose number is a multiple of this.',
+    settings.AT_LEAST_1,
   )
   client_loss_weights: ClientLossWeights = ClientLossWeights()
   averaging: _Averaging = _Averaging()

@@ -117,7 +117,7 @@ class FedSGDAsInSemiFL(system.System):
   ) -> tuple[Any, functional.ModelWeights, Mapping[str, Any]]:
     """Takes steps until every image of every client has been used.
 
-        S, U = a batch of the server, a batch of each client of a cohort
+        S, U = a batch of the server, and of each of `clients_per_step` clients
         loss = CE(weak(S)) + (CE(strong(U), labels) if any label is confident)
 
     The labels are predictions for weak(U). The batches weak(S), weak(U) and
@@ -243,7 +243,7 @@ class FedSGDAsInSemiFL(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """The least number of steps; incomplete cohorts add steps to a round."""
+    """A lower bound: a step may have fewer than `clients_per_step` clients."""
     del num_labeled  # Each step has a batch of labeled images.
     batches = [
       math.ceil(size / self.client.client_batch_size) for size in client_sizes

@@ -39,7 +39,7 @@ from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.privacy import aggregators
 
-# The pull a, and the momentum of the anchor, in Table 4 of Zhang et al.
+# The pull a, and the anchor's momentum, by default in the code of Wang et al.
 _PULL, _MOMENTUM = 0.6, 0.7
 
 

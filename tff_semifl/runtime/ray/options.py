@@ -29,10 +29,11 @@ class RayOptions(NamedTuple):
     threads_per_operation: CPU threads per TensorFlow operation, and cores per
       client process on machines without GPUs; None for all cores.
     gpus_per_client: GPUs per client process; with 0.5, two processes share one.
-    silence_seconds: A process that is silent for this long counts as lost.
+    silence_seconds: Seconds without an answer until a process counts as lost.
     client_seconds: A process that needs longer for one client counts as lost,
       even if it answers; None for no limit.
-    max_actors: The maximum number of client processes; None for no limit.
+    max_actors: The maximum number of client processes, not counting those of
+      sites; None for no limit.
     federation: The sites that hold the images of clients; None if this program
       has the images.
   """
