@@ -240,7 +240,7 @@ def run_replica(x, one_hot, weights, clients, variances):
       strength = find_strength(
         np.mean([e for _, e, _ in found], axis=0), population
       )
-      bias = bias + 4 * (population - mean)
+      bias = bias + np.clip(np.log(population / mean), -0.7, 0.7)
       head = step_head(head, found)
     return add_bias(head, np.log(shares) - np.log(population)), strength
 

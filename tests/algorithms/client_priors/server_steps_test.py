@@ -136,7 +136,7 @@ class HeadTest(absltest.TestCase):
     before = objective(bias)
     for _ in range(50):
       mean = special.softmax(logits + bias, axis=1).mean(axis=0)
-      bias = server_steps.step_bias(bias, wanted, mean)
+      bias = server_steps.step_bias(bias, wanted, mean).numpy()
       self.assertLessEqual(objective(bias), before + 1e-12)
       before = objective(bias)
     np.testing.assert_allclose(

@@ -21,7 +21,7 @@ with the lower bound `class_shares.bound` in place of the first term. Here z are
 the head's logits of examples i of client k, and of labeled examples j of class
 y. E is the mean over class shares pi_k ~ Dirichlet(s m). Steps of the biases b
 keep the mean posterior of n examples at m, by descent of the objective minus n
-sum_c m_c b_c, which is convex in b.
+sum_c m_c b_c, which is convex in b (iterative scaling).
 """
 
 import tensorflow as tf
@@ -53,9 +53,9 @@ _EXAMPLES_PER_PENALTY, _MOST_PENALTY = 100.0, 100.0
 # The weight of the class shares of the labels, relative to clients' class
 # shares by EM, which may collapse.
 _LABELS_SAY = 5.0
-# An upper bound of the curvature of the biases' objective, per class and
-# example.
-_BIAS_STEP = 4.0
+# The bound of a step of the biases. Without a bound, biases diverge where
+# clients are alike. With smaller steps, the head may lose classes.
+_MOST_BIAS_STEP = 0.7
 # The least class share, because logarithms need positive numbers.
 _LEAST_SHARE = 1e-6
 
@@ -299,8 +299,9 @@ def head_penalty(count: tf.Tensor) -> tf.Tensor:
 def step_bias(
   bias: tf.Tensor, shares: tf.Tensor, posteriors: tf.Tensor
 ) -> tf.Tensor:
-  """A step of class biases that moves the mean posteriors towards `shares`."""
-  return bias + _BIAS_STEP * (shares - posteriors)
+  """A bounded step of class biases that scales mean posteriors to `shares`."""
+  step = tf.math.log(shares / posteriors)
+  return bias + tf.clip_by_value(step, -_MOST_BIAS_STEP, _MOST_BIAS_STEP)
 
 
 def _both(values: tf.Tensor) -> tf.Tensor:
