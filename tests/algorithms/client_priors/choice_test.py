@@ -26,10 +26,9 @@ class ScoresTest(parameterized.TestCase):
   def test_right_likelihood_and_temperature_are_of_labels_held_out(self):
     generator = np.random.default_rng(0)
     labels = np.append(np.arange(24) % 3, 3)  # Class 3 is never held out.
-    logits = generator.normal(size=(4, server_labels.REPLICAS, 25, 4))
+    logits = generator.normal(size=(3, server_labels.REPLICAS, 25, 4))
     logits[1] += 3 * np.eye(4)[labels]
-    scores = choice.score(tf.constant(logits), _one_hot(labels), False)
-    logits = logits[:3]
+    scores = choice.score(tf.constant(logits), _one_hot(labels))
     self.assertEqual(scores.num_held_out, 24)
     fold = numpy_reference.fold_of(labels)[:24]
     found = logits[:, fold + 1, np.arange(24)]
@@ -74,40 +73,23 @@ class ScoresTest(parameterized.TestCase):
         2 * np.eye(2)[labels] * signs[name][:, None],
         (server_labels.REPLICAS, 1, 1),
       )
-      for name in (alone, mixture, head, 'good')
+      for name in (alone, mixture, head)
     ]
-    scores = choice.score(
-      tf.constant(np.stack(logits)), _one_hot(labels), False
-    )
+    scores = choice.score(tf.constant(np.stack(logits)), _one_hot(labels))
     self.assertEqual(scores.best, expected)
-
-  @parameterized.parameters(
-    (True, 0, True), (True, 1, True), (True, 8, False), (False, 0, False)
-  )
-  def test_second_head_leads_unless_it_is_less_likely(
-    self, may_lead, num_wrong, expected
-  ):
-    labels = np.arange(20) % 2
-    logits = np.tile(2.0 * np.eye(2)[labels], (4, server_labels.REPLICAS, 1, 1))
-    logits[2, :, -1] *= -1
-    logits[3, :, :num_wrong] *= -1
-    scores = choice.score(tf.constant(logits), _one_hot(labels), may_lead)
-    self.assertEqual(scores.leads, expected)
 
 
 class LabelerTest(parameterized.TestCase):
   @parameterized.parameters(
-    # With class biases: the first learner, or with many examples the second or
-    # both, by held-out labels.
-    ('head', {'count': 47.0}, 3.0),
-    ('head', {'count': 48.0, 'sign': -1}, 3.5),
-    ('head', {'count': 48.0, 'sign': 1}, 4.0),
-    ('mixture', {'count': 47.0}, 3.0),
+    # With class biases: the learner that leads.
+    ('head', {}, 3.0),
+    ('head', {'leader': server_labels.REPLICAS}, 4.0),
+    ('mixture', {}, 3.0),
     # Without class shares of clients if clients are alike, or images differ.
     ('labels_alone', {'evidence': 0.01}, 1e6),
     # With too few labels to choose.
-    ('labels_alone', {'labels': 9}, 4.0),
-    ('head', {'count': 47.0, 'spread': 0.03}, 1e6),
+    ('labels_alone', {'labels': 9}, 3.0),
+    ('head', {'spread': 0.03}, 1e6),
   )
   def test_is_what_is_exported_or_the_head_with_its_biases(
     self, keep, changes, strength
@@ -119,6 +101,7 @@ class LabelerTest(parameterized.TestCase):
     learners = estimate.strength.shape[0]
     estimate = estimate._replace(
       passes=server_steps.PASSES,
+      leader=changes.get('leader', 0),
       strength=np.repeat([3.0, 4.0], learners // 2),
       shares=np.full([learners, 3], [0.5, 0.3, 0.2]),
       bias=draw(size=[learners, 3]),
@@ -130,25 +113,13 @@ class LabelerTest(parameterized.TestCase):
       ),
     )
     components = components_lib.Components(
-      *map(
-        tf.constant,
-        (
-          draw(size=4),
-          draw(size=[4, 4]),
-          np.ones(4),
-          changes.get('count', 100.0),
-        ),
-      )
+      *map(tf.constant, (draw(size=4), draw(size=[4, 4]), np.ones(4), 100.0))
     )
     components = tf.nest.map_structure(
       lambda each: tf.cast(each, tf.float64), components
     )
     raw, targets = draw(size=[len(labels), 4]), _one_hot(labels)
     x = numpy_reference.ones(components_lib.project(raw, components))
-    # The second learner predicts the labels, or what they are not.
-    fitted, *_ = np.linalg.lstsq(x, targets, rcond=None)
-    second = changes.get('sign', 1) * fitted
-    estimate.head[server_labels.REPLICAS :] = 9 * second
     chosen = choice.choose(
       server_labels.Fitted(draw(size=[6, 5, 3]), False),
       components,
@@ -166,12 +137,9 @@ class LabelerTest(parameterized.TestCase):
     shares = np.full(3, 1 / 3)
     if keep == 'head':
       shares = np.array([0.5, 0.3, 0.2])
-      second = strength - 3 if strength < 5 else 0
-      head, bias = (
-        (1 - second) * each[0] + second * each[server_labels.REPLICAS]
-        for each in (estimate.head, estimate.bias)
-      )
-      logits = x @ head + bias - np.log(shares)
+      leader = estimate.leader
+      logits = x @ estimate.head[leader] + estimate.bias[leader]
+      logits -= np.log(shares)
     np.testing.assert_allclose(padded @ chosen.labeler.weights, logits)
     np.testing.assert_allclose(chosen.labeler.alpha, strength * shares)
     self.assertBetween(chosen.labeler.num_right, 0, len(labels) + 1)

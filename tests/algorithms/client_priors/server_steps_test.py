@@ -63,7 +63,7 @@ class LeaderTest(parameterized.TestCase):
     components = components_lib.Components(
       None, None, tf.constant([1.0, 0.5, 0, 0]), float(count)
     )
-    found = server_steps.may_second_lead(estimate, components)
+    found = server_steps.second_leads(estimate, components)
     self.assertEqual(found, expected)
 
 

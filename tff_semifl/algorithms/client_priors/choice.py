@@ -52,10 +52,6 @@ class Scores(NamedTuple):
   likelihood: tf.Tensor  # [candidates], mean log, at the best temperature.
   temperature: tf.Tensor  # [candidates], divides the logits.
   best: tf.Tensor  # int32 scalar, the index of the best candidate.
-  # bool scalars: whether the second learner's head replaces the head, and
-  # whether it has the larger likelihood.
-  leads: tf.Tensor
-  is_second_likelier: tf.Tensor
 
 
 class Choice(NamedTuple):
@@ -95,9 +91,7 @@ def choose(
     ],
     axis=0,
   )
-  scores = score(
-    logits, labels.targets, server_steps.may_second_lead(estimate, components)
-  )
+  scores = score(logits, labels.targets)
   num_labels = tf.cast(tf.shape(raw)[0], tf.float64)
   has_examples = components.count >= LEAST_EXAMPLES * num_labels
   residual = tf.reduce_mean(labels.x, axis=0) - tf.linalg.matvec(
@@ -113,9 +107,9 @@ def choose(
   else:
     kept = tf.constant(CANDIDATES.index(keep))
   kept = tf.where(estimate.passes > 0, kept, 0)
-  head = tf.where(scores.leads, learned[2, 0], learned[1, 0])
   all_labels = [alone.weights[0]] + [
-    components_lib.to_raw(each, components) for each in (learned[0, 0], head)
+    components_lib.to_raw(each, components)
+    for each in tf.unstack(learned[:, 0])
   ]
   temperature = tf.gather(scores.temperature, kept)
   weights = tf.gather(tf.stack(all_labels), kept) / temperature
@@ -127,7 +121,7 @@ def choose(
     server_spread,
     scores,
     _find_labeler(
-      estimate, components, scores, weights, labels.shares, kept, differ
+      estimate, components, weights, labels.shares, kept, differ
     )._replace(
       num_right=tf.where(
         can_choose(labels.targets),
@@ -141,7 +135,6 @@ def choose(
 def _find_labeler(
   estimate: state.Estimate,
   components: components_lib.Components,
-  scores: Scores,
   weights: tf.Tensor,
   shares: tf.Tensor,
   kept: tf.Tensor,
@@ -149,35 +142,23 @@ def _find_labeler(
 ) -> state.Labeler:
   """Creates the labeler from the exported classifier.
 
-  A head keeps the class biases of its training. With few examples, the first
-  learner's head labels. With many examples, the second learner's head or the
-  mean of both heads labels, whichever has the larger likelihood on held-out
-  labels. Clients have no class shares of their own if clients are alike, or if
-  images differ between clients: estimated shares would then confirm mistakes.
+  A head is that of the leading learner, with the class biases of its training.
+  Clients have no class shares of their own if clients are alike, or if images
+  differ between clients: estimated shares would then confirm mistakes.
   """
-  of_second = tf.where(
-    server_steps.has_many_examples(estimate, components),
-    tf.where(scores.is_second_likelier, 1.0, 0.5),
-    0.0,
-  )
-  of_second = tf.cast(of_second, tf.float64)
-
-  def average(values: tf.Tensor) -> tf.Tensor:
-    first, second = values[0], values[server_labels.REPLICAS]
-    return (1 - of_second) * first + of_second * second
-
+  leader = estimate.leader
   is_head = tf.equal(kept, CANDIDATES.index('head'))
   teacher = components_lib.to_raw(
-    average(server_steps.teachers(estimate)), components
+    server_steps.teachers(estimate)[leader], components
   )
   kept_weights = linear_classifiers.add_to_bias(weights, -tf.math.log(shares))
-  mean = tf.where(is_head, average(estimate.shares), shares)
+  mean = tf.where(is_head, estimate.shares[leader], shares)
   has_own_shares = ~differ & (
-    average(estimate.averages.evidence) >= class_shares.LEAST_EVIDENCE
+    estimate.averages.evidence[leader] >= class_shares.LEAST_EVIDENCE
   )
   strength = tf.where(
     has_own_shares,
-    average(estimate.strength),
+    estimate.strength[leader],
     tf.constant(WITHOUT_OWN_SHARES, tf.float64),
   )
   return state.Labeler(
@@ -185,22 +166,16 @@ def _find_labeler(
   )
 
 
-def score(
-  logits: tf.Tensor, targets: tf.Tensor, may_second_lead: tf.Tensor
-) -> Scores:
+def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
   """Scores the candidates on held-out labels, and finds the best candidate.
-
-  If `may_second_lead`, the second learner's head is exported in place of the
-  head, unless the head's log-likelihood is higher by one standard error.
 
   The head is best if it predicts at least as many labels correctly as any other
   candidate, and its log-likelihood is higher by half a standard error. Else the
   mixture is best, unless the labels alone are better by one standard error, in
   correct labels or in log-likelihood.
 
-  `logits` are float64 [4, replicas, labels, classes], of labels alone, mixture,
-  head, and the second learner's head; `targets` are float64 [labels, classes],
-  one-hot.
+  `logits` are float64 [candidates, replicas, labels, classes]; `targets` are
+  float64 [labels, classes], one-hot.
   """
   fold = server_labels.assign(targets)
   is_held_out = tf.cast(fold >= 0, targets.dtype)
@@ -226,9 +201,6 @@ def score(
   logarithm = tf.gather(
     tf.transpose(logarithms, [1, 0, 2]), best, axis=1, batch_dims=1
   )
-  lead = logarithm[3] - logarithm[2]
-  leads = may_second_lead & ~_is_less(lead, is_held_out)
-  right, logarithm = right[:3], logarithm[:3]
   num_right = tf.reduce_sum(right, axis=-1)
   is_mixture_behind = _is_less(right[1] - right[0], is_held_out) | _is_less(
     logarithm[1] - logarithm[0], is_held_out
@@ -240,12 +212,8 @@ def score(
     count,
     num_right,
     tf.math.divide_no_nan(tf.reduce_sum(logarithm, axis=-1), count),
-    tf.gather(
-      temperatures, tf.gather(likely, tf.stack([0, 1, tf.where(leads, 3, 2)]))
-    ),
+    tf.gather(temperatures, likely),
     tf.where(is_head_ahead, 2, tf.cast(~is_mixture_behind, tf.int32)),
-    leads,
-    tf.reduce_sum(lead) > 0,
   )
 
 

@@ -191,8 +191,6 @@ class _Steps:
     chosen = choice.choose(
       state.alone, components, learned, raw, labels, self.keep
     )
-    leader = tf.where(chosen.scores.leads, server_labels.REPLICAS, 0)
-    learned = learned._replace(leader=leader)
     after = state._replace(
       global_model_weights=self.head.to_weights(chosen.weights),
       # Without clients, the state of an aggregator could become NaN.

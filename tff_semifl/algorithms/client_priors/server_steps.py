@@ -44,8 +44,8 @@ MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 4, 12, 24
 PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
 # The penalty of the regression that initializes both learners.
 PENALTY = 10.0
-# The second learner may be preferred from this number of examples per weight of
-# a head. With 2.4 (digits) its objective is often greater though it labels
+# The second learner may lead from this number of examples per weight of a head.
+# With 2.4 (digits) its objective is often greater though it labels
 # worse; with 5 (CIFAR-10's features, Fashion-MNIST) it labels better.
 _LEAST_EXAMPLES_PER_WEIGHT = 4.0
 # The penalty of heads: 1 for each 100 examples, up to a maximum.
@@ -140,8 +140,10 @@ def learn(
   )
   # Offsets are residuals from class means, which exist from the second pass on.
   finds_spread = (estimate.passes >= 1) & (estimate.passes <= MIXTURE_PASSES)
+  learned = learned._replace(passes=learned.passes + 1)
+  leads = second_leads(learned, components)
   return learned._replace(
-    passes=learned.passes + 1,
+    leader=tf.where(leads, server_labels.REPLICAS, 0),
     num_averaged=tf.zeros_like(learned.num_averaged),
     spread=tf.where(
       finds_spread,
@@ -152,13 +154,14 @@ def learn(
 
 
 def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
-  """The weights of the mixture, of the head, and of the second learner's head.
+  """The weights of the mixture, and of the head.
 
-  The head is the mean of both learners' heads. If clients are alike, the head
-  is the first learner's, because only a mixture learns from such clients.
+  The head is the second learner's if it leads, else the mean of both learners'.
+  If clients are alike, the head is the first learner's, because only a mixture
+  learns from such clients.
 
   The weights assume class shares `shares`, float64 [classes]. The result is
-  float64 [3, replicas, components + 1, classes].
+  float64 [2, replicas, components + 1, classes].
   """
   first, second = _split(
     linear_classifiers.add_to_bias(
@@ -168,18 +171,12 @@ def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
   first = tf.where(_is_first_taught(estimate), first, estimate.taught)
   are_alike = estimate.averages.evidence[0] < class_shares.LEAST_EVIDENCE
   head = tf.where(are_alike, first, (first + second) / 2)
-  return tf.stack([estimate.taught, head, second])
+  head = tf.where(estimate.leader > 0, second, head)
+  return tf.stack([estimate.taught, head])
 
 
-def has_many_examples(estimate: Estimate, components: Components) -> tf.Tensor:
-  """Whether there are many examples per weight of a head, a bool scalar."""
-  num_used = tf.math.count_nonzero(components.variances, dtype=tf.float64)
-  num_weights = num_used * estimate.averages.posteriors.shape[-1]
-  return components.count >= _LEAST_EXAMPLES_PER_WEIGHT * num_weights
-
-
-def may_second_lead(estimate: Estimate, components: Components) -> tf.Tensor:
-  """Whether the second learner may be the best classifier, a bool scalar.
+def second_leads(estimate: Estimate, components: Components) -> tf.Tensor:
+  """Whether the second learner is the better one, a bool scalar.
 
   With many examples, and clients that differ, the second learner improves
   beyond the first learner, which is limited by its mixture. With few examples
@@ -187,9 +184,11 @@ def may_second_lead(estimate: Estimate, components: Components) -> tf.Tensor:
   """
   averages = estimate.averages
   objective = averages.objective
+  num_used = tf.math.count_nonzero(components.variances, dtype=tf.float64)
+  num_weights = num_used * averages.posteriors.shape[-1]
   return (
     _is_first_taught(estimate)
-    & has_many_examples(estimate, components)
+    & (components.count >= _LEAST_EXAMPLES_PER_WEIGHT * num_weights)
     & (averages.evidence[0] >= class_shares.LEAST_EVIDENCE)
     & (objective[server_labels.REPLICAS] > objective[0])
   )
