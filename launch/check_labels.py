@@ -81,8 +81,12 @@ def main(chosen: CheckLabels) -> None:
   doubts = _find_doubts(labeled, others)
   rows = (
     [
-      *(labeled.files[each.index], each.label, f'{each.probability:.4g}'),
-      *(each.expected, f'{each.expected_probability:.4g}', each.same_label),
+      labeled.files[each.index],
+      each.label,
+      f'{each.probability:.4g}',
+      each.expected,
+      f'{each.expected_probability:.4g}',
+      each.same_label,
       ' | '.join(str(labeled.files[other]) for other in each.nearest),
     ]
     for each in doubts

@@ -96,13 +96,13 @@ def main(own: parts.Seeds, command: command_lib.Command) -> None:
       for seed, pair in zip(seeds, pairs, strict=True)
     ]
   sizes = model_results.count_by_class(pairs[0][1][0])
+  print(to_markdown(rows))
   print(
-    f'{to_markdown(rows)}\n\n'
-    f'Accuracies are over {intervals.describe_images(sizes)}, with 95%'
+    f'\nAccuracies are over {intervals.describe_images(sizes)}, with 95%'
     ' intervals: Wilson, and of paired differences Agresti and Min (2005).'
-    + ' Means are over seeds, with standard deviations.'
-    * (len(seeds) > 1)
   )
+  if len(seeds) > 1:
+    print('Means are over seeds, with standard deviations.')
   if command.experiment.validates:
     print('Accuracies are those on the validation images; nothing was tested.')
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')

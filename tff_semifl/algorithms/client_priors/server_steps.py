@@ -45,16 +45,16 @@ PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
 # The penalty of the regression that initializes both learners.
 PENALTY = 10.0
 # The second learner may lead from this number of examples per weight of a head.
-# With 2.4 (digits) its objective is often greater though it labels
-# worse; with 5 (CIFAR-10's features, Fashion-MNIST) it labels better.
+# With 2.4 (digits) its objective is often greater though it labels worse; with
+# 5 (CIFAR-10's features, Fashion-MNIST) it labels better.
 _LEAST_EXAMPLES_PER_WEIGHT = 4.0
 # The penalty of heads: 1 for each 100 examples, up to a maximum.
 _EXAMPLES_PER_PENALTY, _MOST_PENALTY = 100.0, 100.0
 # The weight of the class shares of the labels, relative to clients' class
 # shares by EM, which may collapse.
 _LABELS_SAY = 5.0
-# The bound of a step of the biases. Without a bound, biases diverge where
-# clients are alike. With smaller steps, the head may lose classes.
+# The largest step of a class bias. Without this bound, biases diverge where
+# clients are alike. With a bound of 0.3, the head may lose classes.
 _MOST_BIAS_STEP = 0.7
 # The least class share, because logarithms need positive numbers.
 _LEAST_SHARE = 1e-6
@@ -298,8 +298,9 @@ def head_penalty(count: tf.Tensor) -> tf.Tensor:
 def step_bias(
   bias: tf.Tensor, shares: tf.Tensor, posteriors: tf.Tensor
 ) -> tf.Tensor:
-  """A bounded step of class biases that scales mean posteriors to `shares`."""
-  step = tf.math.log(shares / posteriors)
+  """Takes a step of class biases that moves mean posteriors to `shares`."""
+  # Aggregation with compression may return a negative mean.
+  step = tf.math.log(shares / tf.maximum(posteriors, _LEAST_SHARE))
   return bias + tf.clip_by_value(step, -_MOST_BIAS_STEP, _MOST_BIAS_STEP)
 
 

@@ -33,7 +33,7 @@ class Estimate(NamedTuple):
   momentum: tf.Tensor  # Nesterov's momentum term.
   bias: tf.Tensor  # [learners, classes], class biases of self-taught heads.
   taught: tf.Tensor  # Mixtures, or heads trained on their posteriors.
-  leader: tf.Tensor  # int32, the index of the learner whose head is exported.
+  leader: tf.Tensor  # int32, the index of the learner that labels.
   num_averaged: tf.Tensor  # The number of examples in `averages`.
   averages: client_sums.Means  # The means over clients of the current pass.
 
