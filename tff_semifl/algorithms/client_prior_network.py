@@ -91,16 +91,16 @@ class Labeler(method.Guiding):
     return network_labels.update(
       _unpack(kept),
       network_labels.Sums(*sums),
-      server.weights,
+      server,
       tf.not_equal(before, after),
     )
 
 
 def _unpack(kept: network_labels.Kept) -> network_labels.Kept:
   """Restores the named tuples of a state that TFF converted to structs."""
-  priors, teacher, bias = kept
+  priors, teacher, *others = kept
   return network_labels.Kept(
-    state_lib.State(*priors), functional.ModelWeights(*teacher), bias
+    state_lib.State(*priors), functional.ModelWeights(*teacher), *others
   )
 
 
@@ -213,12 +213,16 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     labels = pseudo_labels.complete(
       posteriors, ingredients.classifier.num_classes
     )
+    exchanged = message.classes - tf.range(tf.size(message.classes))
     measurements = collections.OrderedDict(
       strength=client_work.Ratio(
         tf.reduce_sum(message.layer.alpha), tf.ones([])
       ),
       labels_by_network=client_work.Ratio(
         tf.cast(message.is_network, tf.float32), tf.ones([])
+      ),
+      classes_exchanged=client_work.Ratio(
+        tf.cast(tf.math.count_nonzero(exchanged), tf.float32), tf.ones([])
       ),
     )
     return labels, {'measurements': measurements, 'report': {method.OWN: sums}}

@@ -11,7 +11,14 @@ shares and labels.
 
 In later phases the layer still labels if clients have no class shares of their
 own, or if the layer predicts more held-out labels correctly than the teacher
-predicts labels of the server. No network trains on the server's labels.
+predicts labels of the server.
+
+No network trains on the server's labels, which can therefore tell whether
+learning without labels has exchanged two classes. The classes a, b of a teacher
+are exchanged if more of the server's labels are then expected to be right:
+
+    sum over images of a: p(b | x) - p(a | x)
+    + sum over images of b: p(a | x) - p(b | x) > 0
 
 Class biases b keep the teacher's mean class probabilities at the class shares m
 of all clients. With class shares pi_k of client k:
@@ -48,6 +55,7 @@ class Kept(NamedTuple):
 
   priors: state_lib.State
   teacher: functional.ModelWeights
+  classes: tf.Tensor  # int32 [classes], the teacher's output for each class.
   bias: tf.Tensor  # float32 [classes]
 
 
@@ -56,6 +64,7 @@ class Message(NamedTuple):
 
   layer: state_lib.Labeler
   teacher: functional.ModelWeights
+  classes: tf.Tensor  # int32 [classes], the teacher's output for each class.
   bias: tf.Tensor  # [classes]
   is_network: tf.Tensor  # bool scalar, whether the teacher labels.
 
@@ -83,6 +92,7 @@ def start(priors: state_lib.State, model: functional.ImageClassifier) -> Kept:
   return Kept(
     priors,
     tf.nest.map_structure(tf.constant, model.initial_weights),
+    tf.range(model.num_classes),
     tf.zeros([model.num_classes]),
   )
 
@@ -92,17 +102,16 @@ def tell(
 ) -> Message:
   """The message to clients; the server's labels decide which model labels."""
   layer = state_lib.Labeler(*kept.priors.labeler)
-  labeled = pipelines.concatenate_chunks(server.data)
-  logits = server.model.logits(
-    kept.teacher, tf.cast(labeled['image'], tf.float32)
-  )
+  logits, labels = _predict(kept.teacher, server)
+  logits = tf.gather(logits, kept.classes, axis=-1)
   predicted = tf.argmax(logits, axis=-1, output_type=tf.int32)
-  num_right = tf.math.count_nonzero(tf.equal(predicted, labeled['label']))
+  num_right = tf.math.count_nonzero(tf.equal(predicted, labels))
   # Without shares of its own, a client cannot correct the teacher.
   has_own_shares = tf.reduce_sum(layer.alpha) < 0.99 * choice.WITHOUT_OWN_SHARES
   return Message(
     tf.nest.map_structure(lambda each: tf.cast(each, tf.float32), layer),
     kept.teacher,
+    kept.classes,
     kept.bias,
     (phase > 0)
     & has_own_shares
@@ -110,21 +119,60 @@ def tell(
   )
 
 
+def _predict(
+  weights: functional.ModelWeights, server: hook_arguments.Server
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """A network's logits of the labeled images, and their labels."""
+  labeled = pipelines.concatenate_chunks(server.data)
+  images = tf.cast(labeled['image'], tf.float32)
+  return server.model.logits(weights, images), labeled['label']
+
+
+def find_exchange(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+  """The output for each class, int32 [classes]; at most two are exchanged.
+
+  `logits` are float32 [labels, classes], of a network that has not trained on
+  `labels`, int32 [labels].
+  """
+  num_classes = logits.shape[-1]
+  expected = tf.matmul(
+    tf.one_hot(labels, num_classes), tf.nn.softmax(logits), transpose_a=True
+  )
+  right = tf.linalg.diag_part(expected)
+  # 0 on the diagonal, so that nothing is exchanged if nothing gains.
+  gain = expected + tf.transpose(expected) - right - right[:, tf.newaxis]
+  best = tf.argmax(tf.reshape(gain, [-1]), output_type=tf.int32)
+  pair = tf.stack([best // num_classes, best % num_classes])
+  return tf.tensor_scatter_nd_update(
+    tf.range(num_classes), pair[:, tf.newaxis], pair[::-1]
+  )
+
+
 def update(
-  kept: Kept,
-  sums: Sums,
-  weights: functional.ModelWeights,
-  ends_phase: tf.Tensor,
+  kept: Kept, sums: Sums, server: hook_arguments.Server, ends_phase: tf.Tensor
 ) -> Kept:
   """Takes a step of the biases, or replaces the teacher after a phase."""
   step = _BIAS_STEP * tf.math.divide_no_nan(
     sums.expected - sums.labels, sums.expected
   )
-  return kept._replace(
-    teacher=tf.nest.map_structure(
-      lambda new, old: tf.where(ends_phase, new, old), weights, kept.teacher
-    ),
-    bias=tf.where(ends_phase, 0.0, kept.bias + step),
+
+  def replace_teacher() -> Kept:
+    classes = find_exchange(*_predict(server.weights, server))
+    weights, alpha, num_right = kept.priors.labeler
+    layer = state_lib.Labeler(
+      tf.gather(weights, classes, axis=-1), tf.gather(alpha, classes), num_right
+    )
+    return Kept(
+      kept.priors._replace(labeler=layer),
+      server.weights,
+      classes,
+      tf.zeros_like(kept.bias),
+    )
+
+  return tf.cond(
+    ends_phase,
+    replace_teacher,
+    lambda: kept._replace(bias=kept.bias + step),
   )
 
 
@@ -161,6 +209,7 @@ def label(
     )
     images = tf.cast(tf.gather(data['image'], labeled), tf.float32)
     logits = tf.nn.log_softmax(model.logits(message.teacher, images))
+    logits = tf.gather(logits, message.classes, axis=-1)
     logits += message.bias - tf.math.log(shares)
     posteriors = class_shares.find(class_shares.read(logits), alpha).posteriors
     labels = tf.reduce_sum(posteriors, axis=0)

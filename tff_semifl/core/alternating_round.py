@@ -42,6 +42,7 @@ def semifl_round(
     state,
     context,
     trained,
+    server_data,
     {'server': tuned.measurements, 'aggregator': measured},
     global_model_weights=p.with_statistics(tuned.weights, server_data),
     server_work=tuned.state,

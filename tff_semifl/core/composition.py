@@ -215,6 +215,7 @@ class Parts:
     state: tff.Value,
     context: tff.Value,
     trained: Trained | None,
+    server_data: tff.Value,
     metrics: Mapping[str, tff.Value],
     **changes: tff.Value,
   ) -> federated_process.RoundOutput:
@@ -224,8 +225,8 @@ class Parts:
     `changes` are the new values of fields of the state.
     """
 
-    def update(kept, context, weights, reports):
-      server = self._server(context, weights)
+    def update(kept, context, weights, reports, data):
+      server = self._server(context, weights, data)
       return method.update(self.guides, kept, reports, server)
 
     changes['round_num'] = run(lambda number: number + 1, state.round_num)
@@ -236,6 +237,7 @@ class Parts:
         context,
         changes['global_model_weights'],
         trained.reports,
+        server_data,
       )
     return federated_process.RoundOutput(
       state=replace(state, RoundState, **changes),
@@ -284,7 +286,7 @@ class Parts:
     self,
     context: federated_process.RoundContext,
     weights: functional.ModelWeights,
-    data: tf.data.Dataset | None = None,
+    data: tf.data.Dataset,
   ) -> hook_arguments.Server:
     return hook_arguments.Server(
       model=self.classifier,

@@ -30,8 +30,8 @@ class Server:
     weights: The global model: in `tell` before the round, in `update` after
       the clients' updates were averaged, in `guidance` after the round.
     num_clients: The number of all clients; None if unknown.
-    data: In `tell` and `update` the labeled images, chunks with `image`, uint8
-      [images, height, width, channels], and `label`, int32 [images]; else None.
+    data: The labeled images, chunks with `image`, uint8 [images, height, width,
+      channels], and `label`, int32 [images].
   """
 
   model: functional.ImageClassifier

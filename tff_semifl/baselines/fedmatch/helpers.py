@@ -279,6 +279,7 @@ def fedmatch_round(
     state,
     context,
     trained,
+    server_data,
     {'server': tuned.measurements, 'aggregator': mean.measurements},
     global_model_weights=composition.run(
       apply, mean.is_used, tuned.weights, mean.update

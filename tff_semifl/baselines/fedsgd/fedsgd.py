@@ -283,6 +283,7 @@ def union_round(
     state,
     context,
     None,
+    server_data,
     {
       'client': metrics.client,
       'server': metrics.server,

@@ -128,6 +128,7 @@ def group_round(
     state,
     context,
     trained,
+    server_data,
     {'server': served.measurements, 'aggregator': diversity},
     global_model_weights=weights,
     aggregator=group_weights,
