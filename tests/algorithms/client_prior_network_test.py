@@ -17,7 +17,10 @@ from tests import simulation_test_case
 from tests.algorithms.client_priors import numpy_reference
 from tests.core import linear_problem
 from tff_semifl.algorithms import client_prior_network
+from tff_semifl.algorithms import network_labels
 from tff_semifl.algorithms.client_priors import process as process_lib
+from tff_semifl.algorithms.client_priors import state as state_lib
+from tff_semifl.core import hook_arguments
 from tff_semifl.privacy import aggregators
 from tff_semifl.randomness import random_seeds
 
@@ -132,7 +135,10 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
     )
     state = _with_labels(state, *_draw_weights(4, 1000))
     kept = state.guidance['method']
+    # The teacher has exchanged classes 0 and 1.
+    classes = np.array([1, 0, 2])
     kept = kept._replace(
+      classes=classes.astype(np.int32),
       teacher=kept.teacher._replace(
         trainable=tuple(each.astype(np.float32) for each in teacher)
       ),
@@ -149,7 +155,8 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
       def find_logits(client, images, bias=bias):
         del client
         logits = linear_reference.logits(teacher, images)
-        return special.log_softmax(logits, axis=1) - np.log(_SHARES) + bias
+        read = special.log_softmax(logits, axis=1)[:, classes]
+        return read - np.log(_SHARES) + bias
 
       terms, labels = _train_clients(problem, find_logits)
       sgd.learning_rate = rate * linear_problem.learning_rate(1)
@@ -168,6 +175,58 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
       kept.teacher.trainable, state.global_model_weights.trainable, strict=True
     ):
       np.testing.assert_array_equal(found, trained)
+
+  @parameterized.parameters(
+    ([[5, 0, 0], [0, 5, 0], [0, 0, 5]], [0, 1, 2]),
+    # Label 2 is wrong about class 0, but the exchange would gain nothing.
+    ([[5, 0, 0], [0, 5, 0], [5, 0, 0]], [0, 1, 2]),
+    ([[5, 0, 0], [0, 0, 5], [0, 5, 0]], [0, 2, 1]),
+    # Each exchange corrects one label. That of 0 and 2 is the surest.
+    ([[0, 0, 9], [0, 0, 5], [0, 5, 0]], [0, 2, 1]),
+  )
+  def test_classes_are_exchanged_if_more_labels_are_then_right(
+    self, logits, expected
+  ):
+    """One label of each class."""
+    found = network_labels.find_exchange(
+      tf.constant(logits, tf.float32), tf.range(3)
+    )
+    np.testing.assert_array_equal(found, expected)
+
+  def test_end_of_phase_exchanges_classes_of_teacher_and_layer(self):
+    model = linear_reference.create_classifier()
+    images = linear_reference.create_images(60)
+    kernel, bias = _draw_weights(4, 0.1)
+    logits = linear_reference.logits((kernel, bias), images)
+    bias -= logits.mean(axis=0)
+    labels = np.array([0, 2, 1])[(logits - logits.mean(axis=0)).argmax(axis=1)]
+    self.assertLen(np.unique(labels), 3)
+    weights = model.initial_weights._replace(
+      trainable=(kernel.astype(np.float32), bias.astype(np.float32))
+    )
+    layer = state_lib.Labeler(
+      *map(tf.constant, ([[1.0, 2.0, 3.0]], [3.0, 4.0, 5.0], 7.0))
+    )
+    priors = state_lib.start(model.initial_weights, 4, 3)
+    kept = network_labels.start(priors._replace(labeler=layer), model)
+    kept = network_labels.update(
+      kept._replace(bias=tf.ones([3])),
+      network_labels.Sums(tf.ones([3]), tf.ones([3])),
+      hook_arguments.Server(
+        model=model,
+        seed=tf.constant(0),
+        round_num=tf.constant(4),
+        weights=weights,
+        data=linear_reference.labeled_dataset(images, labels),
+      ),
+      tf.constant(True),
+    )
+    np.testing.assert_array_equal(kept.classes, [0, 2, 1])
+    np.testing.assert_array_equal(kept.bias, np.zeros(3))
+    weights, alpha, num_right = kept.priors.labeler
+    np.testing.assert_array_equal(weights, [[1, 3, 2]])
+    np.testing.assert_array_equal(alpha, [3, 5, 4])
+    self.assertEqual(num_right, 7)
 
   def test_network_labels_only_if_right_as_often_as_layer(self):
     problem, process = linear_problem.LinearProblem(), _build()

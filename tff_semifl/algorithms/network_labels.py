@@ -15,10 +15,11 @@ predicts labels of the server.
 
 No network trains on the server's labels, which can therefore tell whether
 learning without labels has exchanged two classes. The classes a, b of a teacher
-are exchanged if more of the server's labels are then expected to be right:
+are exchanged if more of the server's labels are then expected to be right, for
+the two classes with the largest gain:
 
     sum over images of a: p(b | x) - p(a | x)
-    + sum over images of b: p(a | x) - p(b | x) > 0
+    + sum over images of b: p(a | x) - p(b | x) > 1/2
 
 Class biases b keep the teacher's mean class probabilities at the class shares m
 of all clients. With class shares pi_k of client k:
@@ -48,6 +49,9 @@ _NUM_LABELED = 100
 # A cohort's class shares differ from those of all clients, so that steps of the
 # biases are small.
 _BIAS_STEP = 0.1
+# An exchange of two classes has to make more labels right than this. Without a
+# bound, one wrong label of two would let rounding errors decide.
+_LEAST_GAIN = 0.5
 
 
 class Kept(NamedTuple):
@@ -139,8 +143,9 @@ def find_exchange(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     tf.one_hot(labels, num_classes), tf.nn.softmax(logits), transpose_a=True
   )
   right = tf.linalg.diag_part(expected)
-  # 0 on the diagonal, so that nothing is exchanged if nothing gains.
   gain = expected + tf.transpose(expected) - right - right[:, tf.newaxis]
+  # The diagonal is the largest unless an exchange gains more.
+  gain = tf.linalg.set_diag(gain, tf.fill([num_classes], _LEAST_GAIN))
   best = tf.argmax(tf.reshape(gain, [-1]), output_type=tf.int32)
   pair = tf.stack([best // num_classes, best % num_classes])
   return tf.tensor_scatter_nd_update(

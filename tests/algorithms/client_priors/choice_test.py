@@ -158,13 +158,17 @@ class ChoiceTest(parameterized.TestCase):
     self.assertEqual(choice.can_choose(_one_hot(labels)), expected)
 
   @parameterized.parameters(
-    (0.005, 1.0, False),
-    (0.006, 1.0, True),
-    (0.006, -1.0, False),
-    (0.03, -1.0, True),
+    (0.005, 1.0, 0.8, False),
+    (0.006, 1.0, 0.8, True),
+    (0.006, -1.0, 0.8, False),
+    (0.03, -1.0, 0.8, True),
+    # Two learners that agree are believed.
+    (0.03, 1.0, 0.95, False),
   )
-  def test_images_differ(self, spread, server_spread, expected):
-    self.assertEqual(choice.images_differ(spread, server_spread), expected)
+  def test_images_differ(self, spread, server_spread, agreement, expected):
+    self.assertEqual(
+      choice.images_differ(spread, server_spread, agreement), expected
+    )
 
 
 if __name__ == '__main__':

@@ -21,6 +21,7 @@ _METRICS = {
   'right_head': 14.0,
   'spread': 0.001,
   'server_spread': 0.01,
+  'agreement': 0.5,
   'has_examples': 1.0,
 }
 

@@ -162,7 +162,7 @@ def add_bias(weights, bias):
 
 
 def run_replica(x, one_hot, weights, clients, variances):
-  """Mixture, head and second head, with the spread and the second strength."""
+  """Mixture, both heads, the spread, the second strength, and the agreement."""
   count, num_clients = sum(map(len, clients)), len(clients)
   shares = one_hot.sum(axis=0) / len(one_hot)
   start = regress(x, one_hot, weights, PENALTY)
@@ -242,10 +242,14 @@ def run_replica(x, one_hot, weights, clients, variances):
       )
       bias = bias + np.clip(np.log(population / mean), -0.7, 0.7)
       head = step_head(head, found)
-    return add_bias(head, np.log(shares) - np.log(population)), strength
+    labels = np.concatenate([p.argmax(axis=1) for p, *_ in found])
+    return add_bias(head, np.log(shares) - np.log(population)), strength, labels
 
-  with_head, _ = teach_itself(head, population, strength, HEAD, means, spread)
-  alone, strength = teach_itself(
+  with_head, _, labels = teach_itself(
+    head, population, strength, HEAD, means, spread
+  )
+  alone, strength, other = teach_itself(
     start, shares, float(len(shares)), MIXTURE + WARM + HEAD, None, 0.0
   )
-  return [classifier, (with_head + alone) / 2, alone], spread, strength
+  classifiers = [classifier, (with_head + alone) / 2, alone]
+  return classifiers, spread, strength, np.mean(labels == other)

@@ -92,7 +92,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     mean, basis, variances = numpy_reference.find_basis(
       clients, _FEATURES, bool(state.alone.standardizes)
     )
-    expected, spread, strength = numpy_reference.run_replica(
+    expected, spread, strength, agreement = numpy_reference.run_replica(
       (_SERVER.images - mean) @ basis,
       np.eye(_CLASSES)[_LABELS],
       np.ones(len(_LABELS)),
@@ -122,6 +122,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     )
     # The exported classifier has these logits, divided by a temperature.
     own = output.metrics['client']
+    np.testing.assert_allclose(own['agreement'], agreement, atol=2e-3)
     logits = classifier.logits(state.global_model_weights, test)
     np.testing.assert_allclose(
       special.softmax(logits * own['temperature'], axis=1),
@@ -166,7 +167,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     _, process = _build()
     outputs = self._run(process, [[0, 1, 2, 3], []])
     _, before, after = (output.state for output in outputs)
-    for name in ('evidence', 'objective'):
+    for name in ('evidence', 'agreement', 'objective'):
       self.assertEqual(
         [np.isnan(each.metrics['client'][name]) for each in outputs],
         [True, False, True],

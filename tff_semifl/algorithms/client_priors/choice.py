@@ -32,6 +32,10 @@ LEAST_LABELS = 10
 GREATEST_SPREAD = 0.0055
 # Clients who are writers have a spread of at most 0.0253.
 FOREIGN_SPREAD = 0.026
+# If both learners label as many of clients' examples alike, they are right in
+# spite of a large spread. On shifted digits they agree on at most 70%, on
+# digits whose spread is large by chance on at least 96%.
+LEAST_AGREEMENT = 0.9
 # A prior of class shares so strong that a client's examples do not change it.
 WITHOUT_OWN_SHARES = 1e6
 # With fewer client examples for each label, the labels alone are kept.
@@ -100,7 +104,9 @@ def choose(
   server_spread = (
     mixture.measure_spread(residual, components.variances) - 1 / num_labels
   )
-  differ = images_differ(estimate.spread[0], server_spread)
+  differ = images_differ(
+    estimate.spread[0], server_spread, estimate.averages.agreement
+  )
   if keep == CHOSEN:
     may_choose = can_choose(labels.targets) & has_examples & ~differ
     kept = tf.where(may_choose, scores.best, 0)
@@ -236,14 +242,17 @@ def can_choose(targets: tf.Tensor) -> tf.Tensor:
 
 
 def images_differ(
-  spread: tf.Tensor | float, server_spread: tf.Tensor | float
+  spread: tf.Tensor | float,
+  server_spread: tf.Tensor | float,
+  agreement: tf.Tensor | float,
 ) -> tf.Tensor | bool:
   """Whether images differ too much between clients to choose a classifier.
 
   The server's labels then do not tell which classifier suits the clients.
-  `spread` is the clients' mean of `client_sums.Means.spread`; for
+  `spread` and `agreement` are the clients' means of `client_sums.Means`; for
   `server_spread` see `Choice`.
   """
-  return (spread > FOREIGN_SPREAD) | (
+  is_large = (spread > FOREIGN_SPREAD) | (
     (spread > GREATEST_SPREAD) & (server_spread > 0)
   )
+  return is_large & (agreement < LEAST_AGREEMENT)

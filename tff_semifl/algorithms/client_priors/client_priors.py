@@ -230,11 +230,14 @@ def describe_choice(
       'labels are too few for a choice (two of each class, and'
       f' {choice.LEAST_LABELS} together)'
     )
-  elif choice.images_differ(own['spread'], own['server_spread']):
+  elif choice.images_differ(
+    own['spread'], own['server_spread'], own['agreement']
+  ):
     reason = (
       "clients' images differ, not only their classes (spread of clients' means"
       f' {own["spread"]:.3f}, above {choice.GREATEST_SPREAD}), also from the'
-      ' labeled images'
+      f' labeled images, and two learners label only {own["agreement"]:.0%} of'
+      ' them alike'
     )
   else:
     yield f'exported, as held-out labels say: {kept}'

@@ -52,6 +52,7 @@ class Means(NamedTuple):
   evidence: tf.Tensor  # [learners], `class_shares.evidence`.
   objective: tf.Tensor  # [learners], the objective of a head on its own labels.
   spread: tf.Tensor  # [learners]
+  agreement: tf.Tensor  # Scalar, the share that both learners label alike.
 
 
 class Measurements(NamedTuple):
@@ -106,6 +107,9 @@ def compute(
   )
   likelihood = class_shares.bound(likelihoods, received.alpha, shares)
   matrix = of_one * _multiply(targets, padded)
+  # Both learners with all labels.
+  pair = shares.posteriors[:, :: received.head.shape[0] // 2]
+  first, second = tf.unstack(tf.argmax(pair, axis=-1), axis=1)
   means = Means(
     posteriors,
     shares.log_shares,
@@ -126,6 +130,7 @@ def compute(
       likelihood - tf.reduce_sum(of_head.largest + tf.math.log(total), axis=0)
     ),
     mixture.measure_spread(residual, received.variances) - of_one,
+    of_one * tf.math.count_nonzero(tf.equal(first, second), dtype=tf.float32),
   )
   leader = tf.cast(received.leader, tf.int32)
   shown, shown_logits = shares.posteriors[:, leader], head_logits[:, leader]

@@ -110,6 +110,7 @@ def start(
         evidence=scalars,
         objective=scalars,
         spread=scalars,
+        agreement=zeros(),
       ),
     ),
     labeler=Labeler(
