@@ -79,6 +79,46 @@ class ScoresTest(parameterized.TestCase):
     self.assertEqual(scores.best, expected)
 
 
+def _choose(changes, keep):
+  """Draws weights, and chooses; `changes` are of labels and estimates."""
+  labels = np.arange(changes.get('labels', 12)) % 3
+  draw = np.random.default_rng(0).normal
+  start = state.start(functional.ModelWeights((), ()), 4, 3)
+  estimate = start.estimate
+  learners = estimate.strength.shape[0]
+  estimate = estimate._replace(
+    passes=server_steps.PASSES,
+    leader=changes.get('leader', 0),
+    strength=np.repeat([3.0, 4.0], learners // 2),
+    shares=np.full([learners, 3], [0.5, 0.3, 0.2]),
+    bias=draw(size=[learners, 3]),
+    head=draw(size=[learners, 5, 3]),
+    taught=draw(size=estimate.taught.shape),
+    spread=np.full(estimate.spread.shape, changes.get('spread', 0.0)),
+    averages=estimate.averages._replace(
+      evidence=np.full([learners], changes.get('evidence', 1.0)),
+      agreement=changes.get('agreement', 0.0),
+    ),
+  )
+  components = components_lib.Components(
+    *map(tf.constant, (draw(size=4), draw(size=[4, 4]), np.ones(4), 100.0))
+  )
+  components = tf.nest.map_structure(
+    lambda each: tf.cast(each, tf.float64), components
+  )
+  raw, targets = draw(size=[len(labels), 4]), _one_hot(labels)
+  x = components_lib.project(raw, components)
+  chosen = choice.choose(
+    server_labels.Fitted(draw(size=[6, 5, 3]), False),
+    components,
+    estimate,
+    tf.constant(raw),
+    server_labels.Labels(x, targets, server_labels.weigh(targets)),
+    keep,
+  )
+  return chosen, estimate, raw, numpy_reference.ones(x)
+
+
 class LabelerTest(parameterized.TestCase):
   @parameterized.parameters(
     # With class biases: the learner that leads.
@@ -90,48 +130,12 @@ class LabelerTest(parameterized.TestCase):
     # With too few labels to choose.
     ('labels_alone', {'labels': 9}, 3.0),
     ('head', {'spread': 0.03}, 1e6),
+    ('head', {'spread': 0.03, 'agreement': 0.9}, 3.0),
   )
   def test_is_what_is_exported_or_the_head_with_its_biases(
     self, keep, changes, strength
   ):
-    labels = np.arange(changes.get('labels', 12)) % 3
-    draw = np.random.default_rng(0).normal
-    start = state.start(functional.ModelWeights((), ()), 4, 3)
-    estimate = start.estimate
-    learners = estimate.strength.shape[0]
-    estimate = estimate._replace(
-      passes=server_steps.PASSES,
-      leader=changes.get('leader', 0),
-      strength=np.repeat([3.0, 4.0], learners // 2),
-      shares=np.full([learners, 3], [0.5, 0.3, 0.2]),
-      bias=draw(size=[learners, 3]),
-      head=draw(size=[learners, 5, 3]),
-      taught=draw(size=estimate.taught.shape),
-      spread=np.full(estimate.spread.shape, changes.get('spread', 0.0)),
-      averages=estimate.averages._replace(
-        evidence=np.full([learners], changes.get('evidence', 1.0))
-      ),
-    )
-    components = components_lib.Components(
-      *map(tf.constant, (draw(size=4), draw(size=[4, 4]), np.ones(4), 100.0))
-    )
-    components = tf.nest.map_structure(
-      lambda each: tf.cast(each, tf.float64), components
-    )
-    raw, targets = draw(size=[len(labels), 4]), _one_hot(labels)
-    x = numpy_reference.ones(components_lib.project(raw, components))
-    chosen = choice.choose(
-      server_labels.Fitted(draw(size=[6, 5, 3]), False),
-      components,
-      estimate,
-      tf.constant(raw),
-      server_labels.Labels(
-        components_lib.project(raw, components),
-        targets,
-        server_labels.weigh(targets),
-      ),
-      keep,
-    )
+    chosen, estimate, raw, x = _choose(changes, keep)
     padded = numpy_reference.ones(raw)
     logits = padded @ chosen.weights.numpy() - np.log(1 / 3)
     shares = np.full(3, 1 / 3)
@@ -144,7 +148,7 @@ class LabelerTest(parameterized.TestCase):
     np.testing.assert_allclose(chosen.labeler.alpha, strength * shares)
     num_right = chosen.scores.num_right[chosen.kept]
     self.assertEqual(
-      chosen.labeler.num_right, 10 if len(labels) == 9 else num_right
+      chosen.labeler.num_right, 10 if len(raw) == 9 else num_right
     )
 
 
@@ -156,6 +160,18 @@ class ChoiceTest(parameterized.TestCase):
   )
   def test_can_choose(self, labels, expected):
     self.assertEqual(choice.can_choose(_one_hot(labels)), expected)
+
+  @parameterized.parameters(
+    ({'agreement': 0.9}, 'head'),
+    ({'agreement': 0.89}, 'labels_alone'),
+    # Clients are alike.
+    ({'agreement': 0.9, 'evidence': 0.01}, 'labels_alone'),
+  )
+  def test_with_few_labels_learners_that_agree_choose_the_head(
+    self, changes, expected
+  ):
+    chosen, *_ = _choose(changes | {'labels': 9}, choice.CHOSEN)
+    self.assertEqual(choice.CANDIDATES[int(chosen.kept)], expected)
 
   @parameterized.parameters(
     (0.005, 1.0, 0.8, False),

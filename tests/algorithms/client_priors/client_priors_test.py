@@ -75,7 +75,8 @@ class ResultTest(parameterized.TestCase):
   @parameterized.parameters(
     (dict(), 'chosen', True, 'held-out labels say: head'),
     (dict(), 'head', True, '--keep says: head'),
-    (dict(kept=0.0), 'chosen', False, 'labels are too few'),
+    (dict(kept=0.0), 'chosen', False, 'the labels alone are exported'),
+    (dict(agreement=0.9), 'chosen', False, 'The head is exported'),
     (dict(kept=0.0, has_examples=0.0), 'chosen', True, 'fewer than 2 examples'),
     (dict(kept=0.0, spread=0.006), 'chosen', True, "clients' images differ"),
   )

@@ -23,7 +23,7 @@ from tff_semifl.label_shift import class_shares
 CANDIDATES = ('labels_alone', 'mixture', 'head')
 # The setting with which held-out labels choose.
 CHOSEN = 'chosen'
-# With fewer held-out labels, no choice is made.
+# With fewer labels, held-out labels make no choice.
 LEAST_LABELS = 10
 # A spread above which clients' images differ, not only their classes. It is at
 # least 0.0056 where digits are brightened, rotated or blurred, and at least
@@ -108,8 +108,12 @@ def choose(
     estimate.spread[0], server_spread, estimate.averages.agreement
   )
   if keep == CHOSEN:
-    may_choose = can_choose(labels.targets) & has_examples & ~differ
-    kept = tf.where(may_choose, scores.best, 0)
+    best = tf.where(
+      can_choose(labels.targets),
+      scores.best,
+      tf.where(_is_head_confirmed(estimate), CANDIDATES.index('head'), 0),
+    )
+    kept = tf.where(has_examples & ~differ, best, 0)
   else:
     kept = tf.constant(CANDIDATES.index(keep))
   kept = tf.where(estimate.passes > 0, kept, 0)
@@ -135,6 +139,17 @@ def choose(
         num_labels + 1,
       )
     ),
+  )
+
+
+def _is_head_confirmed(estimate: state.Estimate) -> tf.Tensor:
+  """Whether learners that begin differently end alike, a bool scalar.
+
+  If clients are alike, what learners agree on may still be wrong.
+  """
+  averages = estimate.averages
+  return (averages.agreement >= LEAST_AGREEMENT) & (
+    averages.evidence[estimate.leader] >= class_shares.LEAST_EVIDENCE
   )
 
 

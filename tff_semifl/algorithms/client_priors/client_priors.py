@@ -230,6 +230,12 @@ def describe_choice(
       'labels are too few for a choice (two of each class, and'
       f' {choice.LEAST_LABELS} together)'
     )
+    if own['kept']:
+      yield (
+        f'{reason}. The head is exported, because two learners label'
+        f" {own['agreement']:.0%} of clients' examples alike"
+      )
+      return
   elif choice.images_differ(
     own['spread'], own['server_spread'], own['agreement']
   ):
