@@ -13,7 +13,6 @@ is one of:
   chosen    experiments with tuned and with shared learning rates
   search    the validation losses that chose the learning rates
   rounds    the rounds of single runs
-  exchanges accuracy by round, and paired differences to other folders
   tuned     the tables of `benchmarks.digits_table`
 
 A test fails if a page and its runs differ.
@@ -243,53 +242,6 @@ def _rounds(folder: str) -> Iterator[str]:
   return _table([[*heading, 'trained on', 'right of these', 'seconds'], *rows])
 
 
-def _exchanges(folder: str) -> Iterator[str]:
-  partitions = {
-    'classes2': 'classes2',
-    'dirichlet01': 'dirichlet0.1',
-    'iid': 'iid',
-  }
-  others = {
-    'semifl_without_clients': 'digits_20_iid',
-    'semifl': None,
-    'client_prior_semifl_weight_by_labels': None,
-  }
-  rows = []
-  for short, partition in partitions.items():
-    ours = read_runs(folder, f'client_prior_sgd_{short}')
-    for name, place in others.items():
-      theirs = read_runs(place or f'digits_20_{partition}', name)
-      theirs = {seed: theirs[seed] for seed in ours if seed in theirs}
-      rows.append(
-        [
-          _NAMES[f'client_prior_sgd_{short}'],
-          _NAMES[name],
-          str(len(theirs)),
-          _show(_last(theirs)),
-          _show_difference(ours, theirs),
-        ]
-      )
-  yield from _table(
-    [['clients', 'beside it', 'seeds', 'last', 'difference'], *rows]
-  )
-  steps = ('0', '10', '30', '60', '100', '150', '200', '250', '300')
-  rows = []
-  for name in _names(folder):
-    runs = read_runs(folder, name).values()
-    means = [
-      statistics.fmean(
-        float(row['test/accuracy'])
-        for each in runs
-        for row in each
-        if row['round'] == step
-      )
-      for step in steps
-    ]
-    rows.append([_NAMES[name], *(f'{mean:.1%}' for mean in means)])
-  yield ''
-  yield from _table([['accuracy after exchanges', *steps], *rows])
-
-
 def _tuned(folder: str) -> Iterator[str]:
   for table in digits_table.tables(digits_table.read_runs(RESULTS / folder)):
     yield table
@@ -302,7 +254,6 @@ _KINDS: dict[str, Callable[[str], Iterator[str]]] = {
   'chosen': _chosen,
   'search': _search,
   'rounds': _rounds,
-  'exchanges': _exchanges,
   'tuned': _tuned,
 }
 

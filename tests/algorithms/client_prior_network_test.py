@@ -178,13 +178,17 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
 
   @parameterized.parameters(
     ([[5, 0, 0], [0, 5, 0], [0, 0, 5]], [0, 1, 2]),
-    # Label 2 is wrong about class 0, but the exchange would gain nothing.
-    ([[5, 0, 0], [0, 5, 0], [5, 0, 0]], [0, 1, 2]),
     ([[5, 0, 0], [0, 0, 5], [0, 5, 0]], [0, 2, 1]),
-    # Each exchange corrects one label. That of 0 and 2 is the surest.
-    ([[0, 0, 9], [0, 0, 5], [0, 5, 0]], [0, 2, 1]),
+    # Class 2 looks like class 0, and class 0 slightly more like itself.
+    ([[5, 0, 4.9], [0, 5, 0], [5, 0, 0]], [0, 1, 2]),
+    # Class 2 looks like class 0, and class 0 like class 1.
+    ([[0, 5, 0], [0, 5, 0], [5, 0, 0]], [0, 1, 2]),
+    # Too little gain.
+    ([[0, 0.5, 0], [0.5, 0, 0], [0, 0, 5]], [0, 1, 2]),
+    # Of two exchanges, the one with the larger gain.
+    ([[0, 0, 5], [1, 0, 5], [4, 5, 0]], [0, 2, 1]),
   )
-  def test_classes_are_exchanged_if_more_labels_are_then_right(
+  def test_classes_are_exchanged_if_both_look_like_the_other(
     self, logits, expected
   ):
     """One label of each class."""
@@ -209,24 +213,28 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
     )
     priors = state_lib.start(model.initial_weights, 4, 3)
     kept = network_labels.start(priors._replace(labeler=layer), model)
-    kept = network_labels.update(
-      kept._replace(bias=tf.ones([3])),
-      network_labels.Sums(tf.ones([3]), tf.ones([3])),
-      hook_arguments.Server(
-        model=model,
-        seed=tf.constant(0),
-        round_num=tf.constant(4),
-        weights=weights,
-        data=linear_reference.labeled_dataset(images, labels),
-      ),
-      tf.constant(True),
+    server = hook_arguments.Server(
+      model=model,
+      seed=tf.constant(0),
+      round_num=tf.constant(4),
+      weights=weights,
+      data=linear_reference.labeled_dataset(images, labels),
     )
-    np.testing.assert_array_equal(kept.classes, [0, 2, 1])
-    np.testing.assert_array_equal(kept.bias, np.zeros(3))
-    weights, alpha, num_right = kept.priors.labeler
-    np.testing.assert_array_equal(weights, [[1, 3, 2]])
-    np.testing.assert_array_equal(alpha, [3, 5, 4])
-    self.assertEqual(num_right, 7)
+    # A second phase in which the network learns nothing changes nothing.
+    for _ in range(2):
+      kept = network_labels.update(
+        kept._replace(bias=tf.ones([3])),
+        network_labels.Sums(tf.ones([3]), tf.ones([3])),
+        server,
+        tf.constant(True),
+      )
+      np.testing.assert_array_equal(kept.classes, [0, 2, 1])
+      # Output 2 has class share 5 / 12, and class 1 has 4 / 12.
+      np.testing.assert_allclose(
+        kept.bias, np.log([1, 4 / 5, 5 / 4]), atol=1e-6
+      )
+      np.testing.assert_array_equal(kept.priors.labeler.weights, [[1, 3, 2]])
+      np.testing.assert_array_equal(kept.priors.labeler.alpha, [3, 4, 5])
 
   def test_network_labels_only_if_right_as_often_as_layer(self):
     problem, process = linear_problem.LinearProblem(), _build()

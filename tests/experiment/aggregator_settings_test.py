@@ -27,7 +27,6 @@ class AggregatorSettingsTest(parameterized.TestCase):
     ('fedmatch', 'FedMatch weighs its updates, which is not private'),
     # The clients of this system continue from their last update.
     ('fedsgd_fixmatch', 'the images .* how often it took part'),
-    ('client_prior_sgd', 'the images .* how often it took part'),
   )
   def test_system_that_has_no_noise(self, system, why):
     for values in ({'aggregator': 'differential_privacy'}, _PRIVATE):

@@ -90,13 +90,6 @@ class GradientSteps(system.System):
     """The labels in the clients' loss; by default the most probable classes."""
     return labels.labels
 
-  def build_pretraining(
-    self, ingredients: system.Ingredients
-  ) -> server_work.SupervisedTrainingFn | None:
-    """Builds the server's training in round 0; None for a step, the default."""
-    del ingredients
-    return None
-
   def build(self, ingredients: system.Ingredients) -> system.Process:
     aggregator = aggregators.create(
       self.averaging.aggregator.build(),
@@ -200,54 +193,40 @@ class GradientSteps(system.System):
     The clients' mean gradient is the last argument of the server work.
     """
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
-    pretraining_fn = self.build_pretraining(ingredients)
 
     def train(state, weights, context, dataset, clients_gradient):
       data = pipelines.concatenate_chunks(dataset)
       state = optimizers.with_rate(optimizer, state, context.learning_rate)
 
-      def take_step():
-        node = federated_process.Node(context)
-        purpose = random_seeds.Purpose
-        indices = select_batch(
-          tf.shape(data['label'])[0],
-          self.server.filled_batch_size,
-          context.round_num,  # The server trains in each round.
-          random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
-        )
-        images = ingredients.weak_augmentation(
-          tf.gather(data['image'], indices),
-          node.seed(purpose.SERVER_AUGMENTATION),
-        )
-        gradient, output = cross_entropy_gradient(
-          classifier,
-          weights,
-          images,
-          tf.gather(data['label'], indices),
-          node.seed(purpose.DROPOUT_MASK),
-        )
-        new_state, trainable = optimizer.next(
-          state,
-          weights.trainable,
-          tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
-        )
-        size = tf.cast(tf.shape(indices)[0], tf.float32)
-        metrics = collections.OrderedDict(
-          loss=output.loss, accuracy=output.num_correct / size
-        )
-        return new_state, tuple(trainable), metrics
-
-      def pretrain():
-        assert pretraining_fn is not None
-        result = pretraining_fn(weights, context, data, state)
-        return result.optimizer_state, result.trainable, result.sums.means()
-
-      new_state, trainable, metrics = (
-        take_step()
-        if pretraining_fn is None
-        else tf.cond(context.round_num > 0, take_step, pretrain)
+      node = federated_process.Node(context)
+      purpose = random_seeds.Purpose
+      indices = select_batch(
+        tf.shape(data['label'])[0],
+        self.server.filled_batch_size,
+        context.round_num,  # The server trains in each round.
+        random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
       )
-      return new_state, weights._replace(trainable=trainable), metrics
+      images = ingredients.weak_augmentation(
+        tf.gather(data['image'], indices),
+        node.seed(purpose.SERVER_AUGMENTATION),
+      )
+      gradient, output = cross_entropy_gradient(
+        classifier,
+        weights,
+        images,
+        tf.gather(data['label'], indices),
+        node.seed(purpose.DROPOUT_MASK),
+      )
+      state, trainable = optimizer.next(
+        state,
+        weights.trainable,
+        tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
+      )
+      size = tf.cast(tf.shape(indices)[0], tf.float32)
+      metrics = collections.OrderedDict(
+        loss=output.loss, accuracy=output.num_correct / size
+      )
+      return state, weights._replace(trainable=tuple(trainable)), metrics
 
     return server_work.ServerWork(
       initialize=lambda: training_loop.initial_optimizer_state(

@@ -13,13 +13,10 @@ In later phases the layer still labels if clients have no class shares of their
 own, or if the layer predicts more held-out labels correctly than the teacher
 predicts labels of the server.
 
-No network trains on the server's labels, which can therefore tell whether
-learning without labels has exchanged two classes. The classes a, b of a teacher
-are exchanged if more of the server's labels are then expected to be right, for
-the two classes with the largest gain:
-
-    sum over images of a: p(b | x) - p(a | x)
-    + sum over images of b: p(a | x) - p(b | x) > 1/2
+No network trains on the server's labels. Therefore they can show that learning
+without labels has exchanged two classes: if the server's images of both look
+like the other one to the network at the end of a phase, layer and teacher
+exchange them (`find_exchange`).
 
 Class biases b keep the teacher's mean class probabilities at the class shares m
 of all clients. With class shares pi_k of client k:
@@ -49,8 +46,7 @@ _NUM_LABELED = 100
 # A cohort's class shares differ from those of all clients, so that steps of the
 # biases are small.
 _BIAS_STEP = 0.1
-# An exchange of two classes has to make more labels right than this. Without a
-# bound, one wrong label of two would let rounding errors decide.
+# By how many labels more have to be right after an exchange of two classes.
 _LEAST_GAIN = 0.5
 
 
@@ -133,17 +129,29 @@ def _predict(
 
 
 def find_exchange(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-  """The output for each class, int32 [classes]; at most two are exchanged.
+  """Finds a network's output for each class, int32 [classes].
 
-  `logits` are float32 [labels, classes], of a network that has not trained on
-  `labels`, int32 [labels].
+  The classes c, d are exchanged if both sums are positive,
+
+    sum over images of c: p(d | x) - p(c | x)
+    sum over images of d: p(c | x) - p(d | x)
+
+  and their total is more than `_LEAST_GAIN`: the expected gain in labels that
+  are right. At most two classes are exchanged, those with the largest gain.
+
+  Args:
+    logits: float32 [labels, classes], of a network that has not been trained on
+      `labels`.
+    labels: int32 [labels].
   """
   num_classes = logits.shape[-1]
   expected = tf.matmul(
     tf.one_hot(labels, num_classes), tf.nn.softmax(logits), transpose_a=True
   )
-  right = tf.linalg.diag_part(expected)
-  gain = expected + tf.transpose(expected) - right - right[:, tf.newaxis]
+  other = expected - tf.linalg.diag_part(expected)[:, tf.newaxis]
+  gain = tf.where(
+    tf.minimum(other, tf.transpose(other)) > 0, other + tf.transpose(other), 0
+  )
   # The diagonal is the largest unless an exchange gains more.
   gain = tf.linalg.set_diag(gain, tf.fill([num_classes], _LEAST_GAIN))
   best = tf.argmax(tf.reshape(gain, [-1]), output_type=tf.int32)
@@ -156,22 +164,29 @@ def find_exchange(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 def update(
   kept: Kept, sums: Sums, server: hook_arguments.Server, ends_phase: tf.Tensor
 ) -> Kept:
-  """Takes a step of the biases, or replaces the teacher after a phase."""
+  """Takes a step of the biases; after a phase, replaces the teacher.
+
+  `Labeler.num_right` still counts labels before an exchange of the layer.
+  """
   step = _BIAS_STEP * tf.math.divide_no_nan(
     sums.expected - sums.labels, sums.expected
   )
 
   def replace_teacher() -> Kept:
     classes = find_exchange(*_predict(server.weights, server))
-    weights, alpha, num_right = kept.priors.labeler
-    layer = state_lib.Labeler(
-      tf.gather(weights, classes, axis=-1), tf.gather(alpha, classes), num_right
+    layer = state_lib.Labeler(*kept.priors.labeler)
+    # A network that has not learned an exchange needs it again; a layer not.
+    is_new = tf.reduce_any(tf.not_equal(classes, kept.classes))
+    weights = tf.where(
+      is_new, tf.gather(layer.weights, classes, axis=-1), layer.weights
     )
+    # The teacher was trained with the share of the other class.
+    log_shares = tf.cast(tf.math.log(layer.alpha), tf.float32)
     return Kept(
-      kept.priors._replace(labeler=layer),
+      kept.priors._replace(labeler=layer._replace(weights=weights)),
       server.weights,
       classes,
-      tf.zeros_like(kept.bias),
+      log_shares - tf.gather(log_shares, classes),
     )
 
   return tf.cond(

@@ -73,7 +73,7 @@ class Guiding:
 
     `kept` is the state before the round, a structure like the result. `sums` is
     the sum of `report` over the clients that are not rejected. `server` has the
-    weights after the round.
+    labeled images, and the weights after the round.
     """
     del sums, server
     return kept

@@ -38,7 +38,6 @@ SYSTEMS = references.Options(
     # SemiFL with one or more parts of later methods.
     'composed_semifl': 'algorithms.flfl:COMPOSED_SEMIFL',
     'client_prior_semifl': 'algorithms.client_prior_semifl:CLIENT_PRIOR_SEMIFL',
-    'client_prior_sgd': 'algorithms.client_prior_sgd:ClientPriorSGD',
     'client_prior_network': (
       'algorithms.client_prior_network:ClientPriorNetwork'
     ),

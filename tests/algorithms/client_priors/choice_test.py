@@ -87,7 +87,7 @@ def _choose(changes, keep):
   estimate = start.estimate
   learners = estimate.strength.shape[0]
   estimate = estimate._replace(
-    passes=server_steps.PASSES,
+    passes=changes.get('passes', server_steps.PASSES),
     leader=changes.get('leader', 0),
     strength=np.repeat([3.0, 4.0], learners // 2),
     shares=np.full([learners, 3], [0.5, 0.3, 0.2]),
@@ -166,6 +166,8 @@ class ChoiceTest(parameterized.TestCase):
     ({'agreement': 0.89}, 'labels_alone'),
     # Clients are alike.
     ({'agreement': 0.9, 'evidence': 0.01}, 'labels_alone'),
+    # Training has not ended.
+    ({'agreement': 0.9, 'passes': 39}, 'labels_alone'),
   )
   def test_with_few_labels_learners_that_agree_choose_the_head(
     self, changes, expected

@@ -167,7 +167,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     _, process = _build()
     outputs = self._run(process, [[0, 1, 2, 3], []])
     _, before, after = (output.state for output in outputs)
-    for name in ('evidence', 'agreement', 'objective'):
+    for name in ('evidence', 'objective'):
       self.assertEqual(
         [np.isnan(each.metrics['client'][name]) for each in outputs],
         [True, False, True],

@@ -32,9 +32,9 @@ LEAST_LABELS = 10
 GREATEST_SPREAD = 0.0055
 # Clients who are writers have a spread of at most 0.0253.
 FOREIGN_SPREAD = 0.026
-# If both learners label as many of clients' examples alike, they are right in
-# spite of a large spread. On shifted digits they agree on at most 70%, on
-# digits whose spread is large by chance on at least 96%.
+# If two learners label as many of clients' examples alike, they are probably
+# right, also with a large spread or few labels. On shifted digits they agree on
+# at most 70%, on digits whose spread is large by chance on at least 96%.
 LEAST_AGREEMENT = 0.9
 # A prior of class shares so strong that a client's examples do not change it.
 WITHOUT_OWN_SHARES = 1e6
@@ -104,14 +104,18 @@ def choose(
   server_spread = (
     mixture.measure_spread(residual, components.variances) - 1 / num_labels
   )
-  differ = images_differ(
-    estimate.spread[0], server_spread, estimate.averages.agreement
-  )
+  agreement = measure_agreement(estimate)
+  differ = images_differ(estimate.spread[0], server_spread, agreement)
   if keep == CHOSEN:
     best = tf.where(
       can_choose(labels.targets),
       scores.best,
-      tf.where(_is_head_confirmed(estimate), CANDIDATES.index('head'), 0),
+      # If clients are alike, what learners agree on may still be wrong.
+      tf.where(
+        (agreement >= LEAST_AGREEMENT) & ~_are_alike(estimate),
+        CANDIDATES.index('head'),
+        0,
+      ),
     )
     kept = tf.where(has_examples & ~differ, best, 0)
   else:
@@ -142,15 +146,16 @@ def choose(
   )
 
 
-def _is_head_confirmed(estimate: state.Estimate) -> tf.Tensor:
-  """Whether learners that begin differently end alike, a bool scalar.
-
-  If clients are alike, what learners agree on may still be wrong.
-  """
-  averages = estimate.averages
-  return (averages.agreement >= LEAST_AGREEMENT) & (
-    averages.evidence[estimate.leader] >= class_shares.LEAST_EVIDENCE
+def measure_agreement(estimate: state.Estimate) -> tf.Tensor:
+  """The share of examples that both trained learners label alike; a scalar."""
+  return tf.where(
+    estimate.passes >= server_steps.PASSES, estimate.averages.agreement, 0
   )
+
+
+def _are_alike(estimate: state.Estimate) -> tf.Tensor:
+  evidence = estimate.averages.evidence[estimate.leader]
+  return evidence < class_shares.LEAST_EVIDENCE
 
 
 def _find_labeler(
@@ -174,9 +179,7 @@ def _find_labeler(
   )
   kept_weights = linear_classifiers.add_to_bias(weights, -tf.math.log(shares))
   mean = tf.where(is_head, estimate.shares[leader], shares)
-  has_own_shares = ~differ & (
-    estimate.averages.evidence[leader] >= class_shares.LEAST_EVIDENCE
-  )
+  has_own_shares = ~differ & ~_are_alike(estimate)
   strength = tf.where(
     has_own_shares,
     estimate.strength[leader],

@@ -242,8 +242,8 @@ def describe_choice(
     reason = (
       "clients' images differ, not only their classes (spread of clients' means"
       f' {own["spread"]:.3f}, above {choice.GREATEST_SPREAD}), also from the'
-      f' labeled images, and two learners label only {own["agreement"]:.0%} of'
-      ' them alike'
+      f' labeled images; two learners label only {own["agreement"]:.0%} of'
+      " clients' examples alike"
     )
   else:
     yield f'exported, as held-out labels say: {kept}'

@@ -70,9 +70,7 @@ def summarize(
     strength=tf.cast(estimate.strength[estimate.leader], tf.float32),
     spread=tf.cast(estimate.spread[0], tf.float32),
     server_spread=tf.cast(chosen.server_spread, tf.float32),
-    agreement=tf.where(
-      measured.count > 0, tf.cast(averages.agreement, tf.float32), nothing
-    ),
+    agreement=tf.cast(choice.measure_agreement(estimate), tf.float32),
     objective=of_leader(averages.objective),
     kept=tf.cast(chosen.kept, tf.float32),
     temperature=tf.cast(chosen.temperature, tf.float32),
