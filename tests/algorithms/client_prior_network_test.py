@@ -179,23 +179,27 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters(
     ([[5, 0, 0], [0, 5, 0], [0, 0, 5]], [0, 1, 2]),
     ([[5, 0, 0], [0, 0, 5], [0, 5, 0]], [0, 2, 1]),
-    # Class 2 looks like class 0, and class 0 slightly more like itself.
-    ([[5, 0, 4.9], [0, 5, 0], [5, 0, 0]], [0, 1, 2]),
-    # Class 2 looks like class 0, and class 0 like class 1.
-    ([[0, 5, 0], [0, 5, 0], [5, 0, 0]], [0, 1, 2]),
-    # Too little gain.
-    ([[0, 0.5, 0], [0.5, 0, 0], [0, 0, 5]], [0, 1, 2]),
+    # All images of two classes look like one of them.
+    ([[5, 0, 0], [0, 5, 0], [0.5, 5, 1]], [0, 1, 2]),
     # Of two exchanges, the one with the larger gain.
-    ([[0, 0, 5], [1, 0, 5], [4, 5, 0]], [0, 2, 1]),
+    ([[0, 0, 5], [0, 0, 9], [4, 5, 0]], [0, 2, 1]),
   )
-  def test_classes_are_exchanged_if_both_look_like_the_other(
-    self, logits, expected
-  ):
-    """One label of each class."""
-    found = network_labels.find_exchange(
-      tf.constant(logits, tf.float32), tf.range(3)
-    )
+  def test_classes_are_exchanged_if_labels_say_so(self, logits, expected):
+    """Two labels of each class with the same logits."""
+    logits = tf.constant(logits + logits, tf.float32)
+    found = network_labels.find_exchange(logits, tf.constant([0, 1, 2] * 2))
     np.testing.assert_array_equal(found, expected)
+
+  def test_class_with_one_label_is_not_exchanged(self):
+    logits = tf.constant([[5, 0, 0], [0, 0, 5], [0, 5, 0], [0, 0, 5]])
+    for labels, expected in (
+      ([0, 1, 2, 1], [0, 1, 2]),
+      ([2, 1, 2, 1], [0, 2, 1]),
+    ):
+      found = network_labels.find_exchange(
+        tf.cast(logits, tf.float32), tf.constant(labels)
+      )
+      np.testing.assert_array_equal(found, expected)
 
   def test_end_of_phase_exchanges_classes_of_teacher_and_layer(self):
     model = linear_reference.create_classifier()

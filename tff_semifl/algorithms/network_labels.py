@@ -14,9 +14,8 @@ own, or if the layer predicts more held-out labels correctly than the teacher
 predicts labels of the server.
 
 No network trains on the server's labels. Therefore they can show that learning
-without labels has exchanged two classes: if the server's images of both look
-like the other one to the network at the end of a phase, layer and teacher
-exchange them (`find_exchange`).
+without labels has exchanged two classes. Layer and teacher exchange them after
+the phase (`find_exchange`).
 
 Class biases b keep the teacher's mean class probabilities at the class shares m
 of all clients. With class shares pi_k of client k:
@@ -46,8 +45,9 @@ _NUM_LABELED = 100
 # A cohort's class shares differ from those of all clients, so that steps of the
 # biases are small.
 _BIAS_STEP = 0.1
-# By how many labels more have to be right after an exchange of two classes.
-_LEAST_GAIN = 0.5
+# If a network takes all images of two classes for one of them, an exchange of
+# the two gains about 0, give or take some images.
+_LEAST_GAIN = 0.25
 
 
 class Kept(NamedTuple):
@@ -131,13 +131,13 @@ def _predict(
 def find_exchange(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
   """Finds a network's output for each class, int32 [classes].
 
-  The classes c, d are exchanged if both sums are positive,
+  With r(c, d), the mean of p(d | x) over images x of class c, the classes c, d
+  are exchanged if
 
-    sum over images of c: p(d | x) - p(c | x)
-    sum over images of d: p(c | x) - p(d | x)
+    r(c, d) + r(d, c) - r(c, c) - r(d, d) > `_LEAST_GAIN`
 
-  and their total is more than `_LEAST_GAIN`: the expected gain in labels that
-  are right. At most two classes are exchanged, those with the largest gain.
+  At most two classes are exchanged, those with the largest gain. Each has to
+  have two labels: a single image may look like another class by chance.
 
   Args:
     logits: float32 [labels, classes], of a network that has not been trained on
@@ -145,12 +145,16 @@ def find_exchange(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     labels: int32 [labels].
   """
   num_classes = logits.shape[-1]
-  expected = tf.matmul(
-    tf.one_hot(labels, num_classes), tf.nn.softmax(logits), transpose_a=True
+  targets = tf.one_hot(labels, num_classes)
+  counts = tf.reduce_sum(targets, axis=0)
+  means = tf.math.divide_no_nan(
+    tf.matmul(targets, tf.nn.softmax(logits), transpose_a=True),
+    counts[:, tf.newaxis],
   )
-  other = expected - tf.linalg.diag_part(expected)[:, tf.newaxis]
+  other = means - tf.linalg.diag_part(means)[:, tf.newaxis]
+  has_two = counts >= 2
   gain = tf.where(
-    tf.minimum(other, tf.transpose(other)) > 0, other + tf.transpose(other), 0
+    has_two & has_two[:, tf.newaxis], other + tf.transpose(other), 0
   )
   # The diagonal is the largest unless an exchange gains more.
   gain = tf.linalg.set_diag(gain, tf.fill([num_classes], _LEAST_GAIN))
