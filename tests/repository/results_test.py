@@ -39,6 +39,7 @@ class ResultsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('digits_client_priors_on_features', 'runs.csv', _CELLS),
     ('digits_client_priors_on_features', 'runs_10.csv', _CELLS),
+    ('digits_client_priors_on_features', 'runs_10_chosen.csv', _CELLS),
     ('cifar10_client_priors_on_features', 'runs.csv', _CELLS),
     ('cifar10_client_priors_on_features', 'runs_10000.csv', _CELLS),
     ('fashion_mnist_client_priors_on_features', 'runs.csv', _CELLS),
