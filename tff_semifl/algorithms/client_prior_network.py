@@ -235,7 +235,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   ) -> server_work.ServerWork:
     """Builds the server's optimizer step along the clients' mean gradient.
 
-    The server's labels are used only for metrics.
+    In this step, the server's labels are used only for metrics.
     """
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
 

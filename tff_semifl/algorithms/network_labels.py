@@ -10,12 +10,12 @@ Layer and teacher give log p(image | class), from which a client finds its class
 shares and labels.
 
 In later phases the layer still labels if clients have no class shares of their
-own, or if the layer predicts more held-out labels correctly than the teacher
-predicts labels of the server.
+own, if no label can be held out, or if the layer predicts more held-out labels
+correctly than the teacher predicts labels of the server.
 
-No network trains on the server's labels. Therefore they can show that learning
-without labels has exchanged two classes. Layer and teacher exchange them after
-the phase (`find_exchange`).
+No network trains on the server's labels. These labels therefore show if
+learning without labels has exchanged two classes. After the phase, both classes
+are exchanged in the layer and in the teacher (`find_exchange`).
 
 Class biases b keep the teacher's mean class probabilities at the class shares m
 of all clients. With class shares pi_k of client k:
@@ -45,8 +45,8 @@ _NUM_LABELED = 100
 # A cohort's class shares differ from those of all clients, so that steps of the
 # biases are small.
 _BIAS_STEP = 0.1
-# If a network takes all images of two classes for one of them, an exchange of
-# the two gains about 0, give or take some images.
+# If a network takes all images of two classes for one of them, the gain is about
+# 0. The margin keeps a few images from causing an exchange.
 _LEAST_GAIN = 0.25
 
 
@@ -55,7 +55,7 @@ class Kept(NamedTuple):
 
   priors: state_lib.State
   teacher: functional.ModelWeights
-  classes: tf.Tensor  # int32 [classes], the teacher's output for each class.
+  classes: tf.Tensor  # int32 [classes], the teacher's output of each class.
   bias: tf.Tensor  # float32 [classes]
 
 
@@ -64,7 +64,7 @@ class Message(NamedTuple):
 
   layer: state_lib.Labeler
   teacher: functional.ModelWeights
-  classes: tf.Tensor  # int32 [classes], the teacher's output for each class.
+  classes: tf.Tensor  # int32 [classes], the teacher's output of each class.
   bias: tf.Tensor  # [classes]
   is_network: tf.Tensor  # bool scalar, whether the teacher labels.
 
@@ -129,15 +129,15 @@ def _predict(
 
 
 def find_exchange(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-  """Finds a network's output for each class, int32 [classes].
+  """Finds the index of a network's output for each class, int32 [classes].
 
   With r(c, d), the mean of p(d | x) over images x of class c, the classes c, d
   are exchanged if
 
     r(c, d) + r(d, c) - r(c, c) - r(d, d) > `_LEAST_GAIN`
 
-  At most two classes are exchanged, those with the largest gain. Each has to
-  have two labels: a single image may look like another class by chance.
+  Only the pair with the largest left side is exchanged. Both classes need at
+  least two labels: a single image may look like another class by chance.
 
   Args:
     logits: float32 [labels, classes], of a network that has not been trained on
@@ -170,7 +170,7 @@ def update(
 ) -> Kept:
   """Takes a step of the biases; after a phase, replaces the teacher.
 
-  `Labeler.num_right` still counts labels before an exchange of the layer.
+  `Labeler.num_right` is not counted anew after an exchange of the layer.
   """
   step = _BIAS_STEP * tf.math.divide_no_nan(
     sums.expected - sums.labels, sums.expected
@@ -179,12 +179,12 @@ def update(
   def replace_teacher() -> Kept:
     classes = find_exchange(*_predict(server.weights, server))
     layer = state_lib.Labeler(*kept.priors.labeler)
-    # A network that has not learned an exchange needs it again; a layer not.
+    # The layer already has an exchange that was found after the last phase.
     is_new = tf.reduce_any(tf.not_equal(classes, kept.classes))
     weights = tf.where(
       is_new, tf.gather(layer.weights, classes, axis=-1), layer.weights
     )
-    # The teacher was trained with the share of the other class.
+    # An exchanged output was trained with the other class's share.
     log_shares = tf.cast(tf.math.log(layer.alpha), tf.float32)
     return Kept(
       kept.priors._replace(labeler=layer._replace(weights=weights)),

@@ -32,9 +32,10 @@ LEAST_LABELS = 10
 GREATEST_SPREAD = 0.0055
 # Clients who are writers have a spread of at most 0.0253.
 FOREIGN_SPREAD = 0.026
-# If two learners label as many of clients' examples alike, they are probably
-# right, also with a large spread or few labels. On shifted digits they agree on
-# at most 70%, on digits whose spread is large by chance on at least 96%.
+# If both learners label at least this fraction of clients' examples alike, the
+# labels are probably right, even with a large spread or few labels. Learners
+# agree on at most 70% where digits are brightened, rotated or blurred, and on
+# at least 96% where only chance makes the spread of digits large.
 LEAST_AGREEMENT = 0.9
 # A prior of class shares so strong that a client's examples do not change it.
 WITHOUT_OWN_SHARES = 1e6
@@ -110,7 +111,7 @@ def choose(
     best = tf.where(
       can_choose(labels.targets),
       scores.best,
-      # If clients are alike, what learners agree on may still be wrong.
+      # If clients are alike, both learners may make the same mistakes.
       tf.where(
         (agreement >= LEAST_AGREEMENT) & ~_are_alike(estimate),
         CANDIDATES.index('head'),
@@ -147,7 +148,7 @@ def choose(
 
 
 def measure_agreement(estimate: state.Estimate) -> tf.Tensor:
-  """The share of examples that both trained learners label alike; a scalar."""
+  """The fraction of examples labeled alike by both learners, 0 in training."""
   return tf.where(
     estimate.passes >= server_steps.PASSES, estimate.averages.agreement, 0
   )
@@ -266,9 +267,10 @@ def images_differ(
 ) -> tf.Tensor | bool:
   """Whether images differ too much between clients to choose a classifier.
 
-  The server's labels then do not tell which classifier suits the clients.
-  `spread` and `agreement` are the clients' means of `client_sums.Means`; for
-  `server_spread` see `Choice`.
+  The server's labels then do not tell which classifier suits the clients. A
+  large spread does not count if both learners agree. `spread` is the clients'
+  mean of `client_sums.Means.spread`; for `server_spread` see `Choice`, for
+  `agreement` see `measure_agreement`.
   """
   is_large = (spread > FOREIGN_SPREAD) | (
     (spread > GREATEST_SPREAD) & (server_spread > 0)
