@@ -45,7 +45,7 @@ _NUM_LABELED = 100
 # A cohort's class shares differ from those of all clients, so that steps of the
 # biases are small.
 _BIAS_STEP = 0.1
-# If a network takes all images of two classes for one of them, the gain is about
+# If a network takes all images of two classes for one of them, the gain is near
 # 0. The margin keeps a few images from causing an exchange.
 _LEAST_GAIN = 0.25
 
