@@ -124,6 +124,7 @@ class LabelerTest(parameterized.TestCase):
     # With class biases: the learner that leads.
     ('head', {}, 3.0),
     ('head', {'leader': server_labels.REPLICAS}, 4.0),
+    ('head', {'leader': server_labels.REPLICAS + 2}, 4.0),
     ('mixture', {}, 3.0),
     # Without class shares of clients if clients are alike, or images differ.
     ('labels_alone', {'evidence': 0.01}, 1e6),
@@ -142,8 +143,11 @@ class LabelerTest(parameterized.TestCase):
     if keep == 'head':
       shares = np.array([0.5, 0.3, 0.2])
       leader = estimate.leader
-      logits = x @ estimate.head[leader] + estimate.bias[leader]
-      logits -= np.log(shares)
+      logits = x @ estimate.head[leader] - np.log(shares)
+      if leader:
+        exported = chosen.temperature * (padded @ chosen.weights.numpy())
+        np.testing.assert_allclose(exported, logits + np.log(1 / 3))
+      logits += estimate.bias[leader]
     np.testing.assert_allclose(padded @ chosen.labeler.weights, logits)
     np.testing.assert_allclose(chosen.labeler.alpha, strength * shares)
     num_right = chosen.scores.num_right[chosen.kept]

@@ -41,30 +41,57 @@ def _labels():
 class LeaderTest(parameterized.TestCase):
   @parameterized.parameters(
     # Four examples for each of 2 x 3 weights.
-    ({}, 24, True),
-    ({}, 23, False),
-    ({'evidence': 0.01}, 24, False),
-    ({'objective': -0.1}, 24, False),
-    ({'passes': 15}, 24, False),
+    ({}, 24, 7),
+    ({}, 23, 0),
+    ({'evidence': 0.01}, 24, 0),
+    ({'passes': 15}, 24, 0),
+    # The objectives of all replicas of the second learner.
+    ({'objectives': [-0.1] * 6}, 24, 0),
+    # Replicas 1 and 5 predict equally many labels.
+    ({'objectives': [0.1, 0.089, 0.1, 0.1, 0.1, 0.1]}, 24, 11),
+    ({'objectives': [0.1, 0.1, 0.111, 0.1, 0.1, 0.1]}, 24, 8),
+    ({'objectives': [0.1, -0.1, 0.1, 0.1, -0.1, -0.1]}, 24, 6),
   )
   def test_second_learner_needs_examples_and_a_greater_objective(
     self, changes, count, expected
   ):
     start = state.start(functional.ModelWeights((), ()), 4, 3).estimate
     objective = np.zeros(state.LEARNERS)
-    objective[server_labels.REPLICAS :] = changes.get('objective', 0.1)
-    estimate = start._replace(
-      passes=changes.get('passes', 16),
-      averages=start.averages._replace(
-        evidence=np.full(state.LEARNERS, changes.get('evidence', 1.0)),
-        objective=objective,
+    objective[server_labels.REPLICAS :] = changes.get('objectives', 0.1)
+    heads = np.zeros([state.LEARNERS, 5, 3])
+    # The class that each replica predicts for all examples.
+    heads[range(6, 12), -1, [1, 0, 2, 2, 1, 0]] = 1
+    targets = np.eye(3)[[0] * 5 + [1] * 4 + [2] * 3]
+    found = server_steps.find_leader(
+      start._replace(
+        passes=changes.get('passes', 16),
+        head=heads,
+        averages=start.averages._replace(
+          evidence=np.full(state.LEARNERS, changes.get('evidence', 1.0)),
+          objective=objective,
+        ),
       ),
+      components_lib.Components(
+        None, None, tf.constant([1.0, 0.5, 0, 0]), float(count)
+      ),
+      _labels()._replace(targets=tf.constant(targets)),
     )
-    components = components_lib.Components(
-      None, None, tf.constant([1.0, 0.5, 0, 0]), float(count)
-    )
-    found = server_steps.second_leads(estimate, components)
     self.assertEqual(found, expected)
+
+  def test_objectives_do_not_depend_on_a_constant_added_to_biases(self):
+    estimate = state.start(functional.ModelWeights((), ()), 4, 3).estimate
+    found = []
+    for constant in (0.0, 3.0):
+      # A constant added to a teacher's biases is added to the clients' mean.
+      means = estimate.averages._replace(
+        objective=tf.constant(np.full(state.LEARNERS, 0.2 + constant))
+      )
+      averages = server_steps.add(
+        estimate._replace(bias=estimate.bias + constant), means, 10.0
+      ).averages
+      found.append(averages.objective.numpy())
+    np.testing.assert_allclose(*found)
+    np.testing.assert_allclose(found[0], 0.2)
 
 
 class HeadTest(absltest.TestCase):
@@ -97,6 +124,7 @@ class HeadTest(absltest.TestCase):
         likelihoods, tf.constant(self.alpha), found
       )
       objective -= special.logsumexp(own, axis=1).sum()
+      objective -= len(client) * self.shares @ self.bias
       gradient += padded.T @ (found.posteriors - special.softmax(own, axis=1))
     return float(objective), gradient / len(_POOLED)
 
@@ -126,7 +154,7 @@ class HeadTest(absltest.TestCase):
       self.assertGreater(after, before - 1e-6 * abs(before))
       before = after
 
-  def test_each_step_of_the_bias_decreases_what_it_is_the_multiplier_of(self):
+  def test_each_step_of_the_bias_decreases_the_objective(self):
     logits = _GENERATOR.normal(size=(200, 3)) * 2
     wanted, bias = np.array([0.7, 0.2, 0.1]), np.zeros(3)
 
