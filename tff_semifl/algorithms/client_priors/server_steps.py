@@ -193,9 +193,10 @@ def find_leader(
   the first learner, which is limited by its mixture. With few examples the
   second learner learns its own mistakes.
 
-  Replicas of the second learner may end in different solutions. Of those with
-  about the largest objective, the one that predicts most labels correctly
-  leads: objectives do not tell if two classes are exchanged.
+  Replicas of the second learner may end in different solutions. Replica 0,
+  which is trained on all labels, leads if its objective is about the largest.
+  Else the replica leads that predicts most labels correctly, of those with
+  about the largest objective: objectives do not tell exchanged classes.
   """
   averages = estimate.averages
   objective = _split(averages.objective)[1]
@@ -212,12 +213,12 @@ def find_leader(
   is_right = tf.equal(
     tf.argmax(logits, axis=-1), tf.argmax(labels.targets, axis=-1)
   )
-  num_right = tf.where(
-    objective >= best - _OBJECTIVE_ERROR,
-    tf.math.count_nonzero(is_right, axis=-1),
-    -1,
+  is_near = objective >= best - _OBJECTIVE_ERROR
+  num_right = tf.math.count_nonzero(is_right, axis=-1)
+  most_right = tf.argmax(
+    tf.where(is_near, num_right, -1), output_type=tf.int32
   )
-  leader = server_labels.REPLICAS + tf.argmax(num_right, output_type=tf.int32)
+  leader = server_labels.REPLICAS + tf.where(is_near[0], 0, most_right)
   return tf.where(second_leads, leader, 0)
 
 
