@@ -45,11 +45,15 @@ class LeaderTest(parameterized.TestCase):
     ({}, 23, 0),
     ({'evidence': 0.01}, 24, 0),
     ({'passes': 15}, 24, 0),
-    # The objectives of all replicas of the second learner.
     ({'objectives': [-0.1] * 6}, 24, 0),
-    ({'objectives': [0.1, 0.109, 0.1, 0.1, 0.1, 0.1]}, 24, 6),
-    ({'objectives': [0.1, 0.101, 0.1, 0.105, 0.112, 0.105]}, 24, 11),
-    ({'objectives': [0.1, 0.101, 0.1, 0.1, 0.112, 0.101]}, 24, 10),
+    ({'consensus': [0.9, 0.8, 0.7, 0.909, 0.6, 0.5]}, 24, 6),
+    ({'consensus': [0.9, 0.8, 0.7, 0.911, 0.6, 0.92]}, 24, 11),
+    # The objective is that of the replica which would lead.
+    (
+      {'consensus': [0, 0, 1, 0, 0, 0], 'objectives': [1, 1, -1, 1, 1, 1]},
+      24,
+      0,
+    ),
   )
   def test_second_learner_needs_examples_and_a_greater_objective(
     self, changes, count, expected
@@ -57,24 +61,18 @@ class LeaderTest(parameterized.TestCase):
     start = state.start(functional.ModelWeights((), ()), 4, 3).estimate
     objective = np.zeros(state.LEARNERS)
     objective[server_labels.REPLICAS :] = changes.get('objectives', 0.1)
-    heads = np.zeros([state.LEARNERS, 5, 3])
-    # The class that each replica predicts for all examples.
-    heads[range(6, 12), -1, [1, 0, 0, 2, 1, 0]] = 1
-    targets = np.eye(3)[[0] * 5 + [1] * 4 + [2] * 3]
-    found = server_steps.find_leader(
-      start._replace(
-        passes=changes.get('passes', 16),
-        head=heads,
-        averages=start.averages._replace(
-          evidence=np.full(state.LEARNERS, changes.get('evidence', 1.0)),
-          objective=objective,
-        ),
+    estimate = start._replace(
+      passes=changes.get('passes', 16),
+      averages=start.averages._replace(
+        evidence=np.full(state.LEARNERS, changes.get('evidence', 1.0)),
+        objective=tf.constant(objective),
+        consensus=tf.constant(changes.get('consensus', [0.0] * 6), tf.float64),
       ),
-      components_lib.Components(
-        None, None, tf.constant([1.0, 0.5, 0, 0]), float(count)
-      ),
-      _labels()._replace(targets=tf.constant(targets)),
     )
+    components = components_lib.Components(
+      None, None, tf.constant([1.0, 0.5, 0, 0]), float(count)
+    )
+    found = server_steps.find_leader(estimate, components)
     self.assertEqual(found, expected)
 
   def test_objectives_do_not_depend_on_a_constant_added_to_biases(self):

@@ -53,6 +53,9 @@ class Means(NamedTuple):
   objective: tf.Tensor  # [learners], the objective of a head on its own labels.
   spread: tf.Tensor  # [learners]
   agreement: tf.Tensor  # Scalar, the share that both learners label alike.
+  # [replicas], the share that a replica of the second learner labels like
+  # another of its replicas, a mean over the others.
+  consensus: tf.Tensor
 
 
 class Measurements(NamedTuple):
@@ -107,9 +110,9 @@ def compute(
   )
   likelihood = class_shares.bound(likelihoods, received.alpha, shares)
   matrix = of_one * _multiply(targets, padded)
-  # Both learners with all labels.
-  pair = shares.posteriors[:, :: received.head.shape[0] // 2]
-  first, second = tf.unstack(tf.argmax(pair, axis=-1), axis=1)
+  first, second = tf.split(tf.argmax(shares.posteriors, axis=-1), 2, axis=1)
+  alike = tf.equal(second[:, tf.newaxis], second[:, :, tf.newaxis])
+  num_alike = tf.math.count_nonzero(alike, axis=2, dtype=tf.float32) - 1
   means = Means(
     posteriors,
     shares.log_shares,
@@ -130,7 +133,12 @@ def compute(
       likelihood - tf.reduce_sum(of_head.largest + tf.math.log(total), axis=0)
     ),
     mixture.measure_spread(residual, received.variances) - of_one,
-    of_one * tf.math.count_nonzero(tf.equal(first, second), dtype=tf.float32),
+    # Both learners with all labels.
+    of_one
+    * tf.math.count_nonzero(
+      tf.equal(first[:, 0], second[:, 0]), dtype=tf.float32
+    ),
+    of_one * tf.reduce_sum(num_alike, axis=0) / (second.shape[1] - 1),
   )
   leader = tf.cast(received.leader, tf.int32)
   shown, shown_logits = shares.posteriors[:, leader], head_logits[:, leader]

@@ -49,9 +49,8 @@ PENALTY = 10.0
 # With 2.4 (digits) its objective is often greater though it labels worse; with
 # 5 (CIFAR-10's features, Fashion-MNIST) it labels better.
 _LEAST_EXAMPLES_PER_WEIGHT = 4.0
-# Objectives of equally good heads differ by up to 0.007 (Fashion-MNIST). Those
-# of heads that confuse classes are smaller by 0.02 and more.
-_OBJECTIVE_ERROR = 0.01
+# The lead in consensus that a replica without a fold of the labels needs.
+_LEAST_LEAD = 0.01
 # The penalty of heads: 1 for each 100 examples, up to a maximum.
 _EXAMPLES_PER_PENALTY, _MOST_PENALTY = 100.0, 100.0
 # The weight of the class shares of the labels, relative to clients' class
@@ -148,7 +147,7 @@ def learn(
   finds_spread = (estimate.passes >= 1) & (estimate.passes <= MIXTURE_PASSES)
   learned = learned._replace(passes=learned.passes + 1)
   return learned._replace(
-    leader=find_leader(learned, components, labels),
+    leader=find_leader(learned, components),
     num_averaged=tf.zeros_like(learned.num_averaged),
     spread=tf.where(
       finds_spread,
@@ -184,41 +183,33 @@ def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
   return tf.stack([estimate.taught, head])
 
 
-def find_leader(
-  estimate: Estimate, components: Components, labels: Labels
-) -> tf.Tensor:
+def find_leader(estimate: Estimate, components: Components) -> tf.Tensor:
   """Finds the index of the learner that labels, an int32 scalar.
 
-  With many examples, and clients that differ, a second learner improves beyond
-  the first learner, which is limited by its mixture. With few examples the
-  second learner learns its own mistakes.
+  With many examples, and clients that differ, the second learner improves
+  beyond the first learner, which is limited by its mixture. With few examples
+  the second learner learns its own mistakes.
 
-  Replicas of the second learner may end in different solutions. Replica 0,
-  which is trained on all labels, leads if its objective is about the largest.
-  Else the replica leads that predicts most labels correctly, of those with
-  about the largest objective: objectives do not tell exchanged classes.
+  Replicas of the second learner may end in different solutions. Good ones are
+  alike; bad ones confuse different classes. Replica 0, which is trained on all
+  labels, therefore leads unless the consensus of another is larger.
   """
   averages = estimate.averages
-  objective = _split(averages.objective)[1]
-  best = tf.reduce_max(objective)
+  consensus = averages.consensus
+  replica = tf.where(
+    consensus[0] >= tf.reduce_max(consensus) - _LEAST_LEAD,
+    0,
+    tf.argmax(consensus, output_type=tf.int32),
+  )
+  leader = server_labels.REPLICAS + replica
   num_used = tf.math.count_nonzero(components.variances, dtype=tf.float64)
   num_weights = num_used * averages.posteriors.shape[-1]
   second_leads = (
     _is_first_taught(estimate)
     & (components.count >= _LEAST_EXAMPLES_PER_WEIGHT * num_weights)
     & (averages.evidence[0] >= class_shares.LEAST_EVIDENCE)
-    & (best > averages.objective[0])
+    & (averages.objective[leader] > averages.objective[0])
   )
-  logits = linear_classifiers.with_ones(labels.x) @ _split(estimate.head)[1]
-  is_right = tf.equal(
-    tf.argmax(logits, axis=-1), tf.argmax(labels.targets, axis=-1)
-  )
-  is_near = objective >= best - _OBJECTIVE_ERROR
-  num_right = tf.math.count_nonzero(is_right, axis=-1)
-  most_right = tf.argmax(
-    tf.where(is_near, num_right, -1), output_type=tf.int32
-  )
-  leader = server_labels.REPLICAS + tf.where(is_near[0], 0, most_right)
   return tf.where(second_leads, leader, 0)
 
 

@@ -111,6 +111,7 @@ def start(
         objective=scalars,
         spread=scalars,
         agreement=zeros(),
+        consensus=zeros(replicas),
       ),
     ),
     labeler=Labeler(
