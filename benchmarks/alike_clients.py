@@ -1,9 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""SemiFL on digits, started from a network of `client_prior_network`.
+r"""SemiFL, started from a network of `client_prior_network`.
 
-  python -m benchmarks.alike_clients --table_file=alike.csv --seeds=0,1,2,3,4
+  python -m benchmarks.alike_clients --table_file=alike.csv
+  python -m benchmarks.alike_clients --task=fashion_mnist --labels=40 \
+    --num_clients=100 --clients_per_round=10 --model=reddi_emnist_cnn \
+    --network_rounds=3000 --seeds=0 --table_file=alike_fashion_mnist.csv
 
 All clients have the same class shares. `client_priors` trains a linear layer,
 which labels the clients' images, and a network is trained on these labels. Each
@@ -28,6 +31,15 @@ from tff_semifl.models import functional
 _TABLE_FILE = flags.DEFINE_string(
   'table_file', None, 'CSV file that rows are added to.', required=True
 )
+_TASK = flags.DEFINE_string('task', 'digits', 'The task.')
+_DATA_DIR = flags.DEFINE_string('data_dir', None, 'Of TensorFlow Datasets.')
+_LABELS = flags.DEFINE_integer('labels', 20, 'Labels.')
+_NUM_CLIENTS = flags.DEFINE_integer('num_clients', 10, 'Number of clients.')
+_CLIENTS_PER_ROUND = flags.DEFINE_integer('clients_per_round', 5, 'Cohort.')
+_MODEL = flags.DEFINE_string('model', 'wide_resnet', 'The network.')
+_NETWORK_ROUNDS = flags.DEFINE_integer(
+  'network_rounds', 1000, 'Steps of `client_prior_network`.'
+)
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2', '3', '4'], 'Seeds.')
 _RATE = flags.DEFINE_float('learning_rate', 0.1, 'Learning rate of SemiFL.')
 _COLUMNS = (
@@ -45,7 +57,6 @@ _SEMIFL = {
   'server_batch_size': 10,
   'total_rounds': 30,
   'confidence_threshold': 0.9,
-  'normalization': 'group',
 }
 
 
@@ -53,12 +64,14 @@ def _run(
   system: str, name: str, settings: Mapping[str, Any]
 ) -> tuple[Any, metrics_table.Metrics, tf.keras.Model]:
   """The final weights and the metrics of a run, and its untrained model."""
+  if _DATA_DIR.value:
+    settings = {**settings, 'data_dir': _DATA_DIR.value}
   experiment = sfl.create_experiment(
     system,
-    sfl.TASKS['digits'],
+    sfl.TASKS[_TASK.value],
     experiment_name=name,
-    num_labeled=20,
-    num_clients=10,
+    num_labeled=_LABELS.value,
+    num_clients=_NUM_CLIENTS.value,
     partition='iid',
     tensorboard=False,
     **settings,
@@ -74,14 +87,17 @@ def measure(seed: int, output_dir: str) -> list[float]:
   """The accuracies of a seed, in the order of the columns."""
   common = {'seed': seed, 'output_dir': output_dir}
   layer = _run('client_priors', 'layer', common | {'model': 'linear'})[1]
-  common['clients_per_round'] = 5
+  common['clients_per_round'] = _CLIENTS_PER_ROUND.value
+  chosen = {'model': _MODEL.value}
   weights, network, model = _run(
     'client_prior_network',
     'network',
-    common | {'model': 'wide_resnet', 'total_rounds': 1000},
+    common | chosen | {'total_rounds': _NETWORK_ROUNDS.value},
   )
   common |= _SEMIFL | {'learning_rate': _RATE.value}
-  alone = _run('semifl', 'semifl', common | {'model': 'wide_resnet'})[1]
+  if 'resnet' in _MODEL.value:
+    common['normalization'] = 'group'
+  alone = _run('semifl', 'semifl', common | chosen)[1]
   functional.find_weights(model).assign(functional.ModelWeights(*weights))
   config, arrays = model.get_config(), model.get_weights()
 

@@ -17,8 +17,10 @@ from tff_semifl.label_shift import share_prior
 FOLDS = 5
 REPLICAS = 1 + FOLDS
 _PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-# The penalty where fewer than half of the labels can be held out.
-_USUAL_PENALTY = 3.0
+# The penalty where fewer than half of the labels can be held out. With one label
+# of each class (digits, Fashion-MNIST, features of CIFAR-10), the calibration
+# error is 4 to 13 percent. A penalty of 3 is as accurate, but has 13 to 36.
+_USUAL_PENALTY = 0.3
 # The number of labels that choose penalty and scale.
 _MOST_LABELS = 1000
 # A feature is constant if variance / squared mean is below this ratio.
