@@ -95,7 +95,7 @@ def measure(seed: int, output_dir: str) -> list[float]:
     common | chosen | {'total_rounds': _NETWORK_ROUNDS.value},
   )
   common |= _SEMIFL | {'learning_rate': _RATE.value}
-  if 'resnet' in _MODEL.value:
+  if _MODEL.value == 'wide_resnet':
     common['normalization'] = 'group'
   alone = _run('semifl', 'semifl', common | chosen)[1]
   functional.find_weights(model).assign(functional.ModelWeights(*weights))

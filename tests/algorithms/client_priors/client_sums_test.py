@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of how often learners label alike."""
+"""Tests of the numbers that compare learners."""
 
 from absl.testing import absltest
 import numpy as np
@@ -10,11 +10,15 @@ import tensorflow as tf
 from tests.algorithms.client_priors import numpy_reference
 from tff_semifl.algorithms.client_priors import client_sums
 from tff_semifl.algorithms.client_priors import server_labels
+from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state
+from tff_semifl.models import functional
 
 
-def _compute(x, teacher):
-  num_components, num_classes = x.shape[1], teacher.shape[2]
+def _compute(x, head, leader=0, bias=0.0):
+  num_components, num_classes = x.shape[1], head.shape[2]
+  teacher = head.copy()
+  teacher[:, -1] += bias
   received = client_sums.Received(
     center=np.zeros(num_components),
     basis=np.eye(num_components),
@@ -24,9 +28,9 @@ def _compute(x, teacher):
     alpha=np.full([state.LEARNERS, num_classes], 1e6),
     means=np.zeros([state.LEARNERS, num_components, num_classes]),
     spread=np.zeros(state.LEARNERS),
-    head=teacher,
+    head=head,
     is_trained=np.ones(state.LEARNERS),
-    leader=0,
+    leader=leader,
   )
   received = tf.nest.map_structure(
     lambda each: tf.constant(each, tf.float32), received
@@ -39,15 +43,18 @@ class AlikeTest(absltest.TestCase):
     super().setUp()
     draw = np.random.default_rng(0).normal
     self.x = draw(size=(50, 4))
-    self.teacher = draw(size=(state.LEARNERS, 5, 3))
+    self.head = draw(size=(state.LEARNERS, 5, 3))
 
   def test_pairs_of_learners_that_label_alike_are_counted(self):
-    means = _compute(self.x, self.teacher)
-    labels = (numpy_reference.ones(self.x) @ self.teacher).argmax(axis=-1)
+    means = _compute(self.x, self.head)
+    labels = (numpy_reference.ones(self.x) @ self.head).argmax(axis=-1)
     second = labels[server_labels.REPLICAS :]
-    self.assertAlmostEqual(
-      float(means.agreement), np.mean(labels[0] == second[0]), places=6
-    )
+    for leader, replica in ((0, 0), (6, 0), (9, 3)):
+      self.assertAlmostEqual(
+        float(_compute(self.x, self.head, leader).agreement),
+        np.mean(labels[0] == second[replica]),
+        places=6,
+      )
     expected = [
       np.mean(
         [np.mean(one == other) for j, other in enumerate(second) if j != i]
@@ -57,9 +64,26 @@ class AlikeTest(absltest.TestCase):
     np.testing.assert_allclose(means.consensus, expected, atol=1e-6)
 
   def test_is_0_without_examples(self):
-    means = _compute(self.x[:0], self.teacher)
+    means = _compute(self.x[:0], self.head)
     np.testing.assert_array_equal(means.consensus, np.zeros(6))
     self.assertEqual(means.agreement, 0)
+
+  def test_objectives_do_not_depend_on_a_constant_added_to_biases(self):
+    start = state.start(functional.ModelWeights((), ()), 4, 3).estimate
+    found = []
+    # An aggregator that clips messages scales them.
+    for constant, scale in ((0.0, 1.0), (3.0, 1.0), (0.0, 0.5), (3.0, 0.5)):
+      means = _compute(self.x, self.head, bias=constant)
+      averages = server_steps.add(
+        start._replace(bias=start.bias + constant),
+        tf.nest.map_structure(
+          lambda each, scale=scale: scale * tf.cast(each, tf.float64), means
+        ),
+        50.0,
+      ).averages
+      found.append(averages.objective / scale)
+    for each in found[1:]:
+      np.testing.assert_allclose(each, found[0], atol=1e-5)
 
 
 if __name__ == '__main__':

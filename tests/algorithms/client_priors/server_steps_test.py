@@ -75,21 +75,6 @@ class LeaderTest(parameterized.TestCase):
     found = server_steps.find_leader(estimate, components)
     self.assertEqual(found, expected)
 
-  def test_objectives_do_not_depend_on_a_constant_added_to_biases(self):
-    estimate = state.start(functional.ModelWeights((), ()), 4, 3).estimate
-    found = []
-    for constant in (0.0, 3.0):
-      # A constant added to a teacher's biases is added to the clients' mean.
-      means = estimate.averages._replace(
-        objective=tf.constant(np.full(state.LEARNERS, 0.2 + constant))
-      )
-      averages = server_steps.add(
-        estimate._replace(bias=estimate.bias + constant), means, 10.0
-      ).averages
-      found.append(averages.objective.numpy())
-    np.testing.assert_allclose(*found)
-    np.testing.assert_allclose(found[0], 0.2)
-
 
 class HeadTest(absltest.TestCase):
   def setUp(self):

@@ -45,7 +45,7 @@ LEAST_EXAMPLES = 2
 _ERRORS_AHEAD = 0.5
 _TEMPERATURES = np.geomspace(0.05, 20, 61)
 # The normal prior of log temperature. Its mean is below 0 because models
-# without a fold are right less often than the exported model.
+# without a fold are right less often than a model of all labels.
 _LOG_TEMPERATURE, _LOG_TEMPERATURE_DEVIATION = -0.3, 0.3
 
 

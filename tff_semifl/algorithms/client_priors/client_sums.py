@@ -50,9 +50,12 @@ class Means(NamedTuple):
   log_shares: tf.Tensor  # [learners, classes], expected logarithms of shares.
   matrix: tf.Tensor  # [learners, components + 1, classes]
   evidence: tf.Tensor  # [learners], `class_shares.evidence`.
-  objective: tf.Tensor  # [learners], the objective of a head on its own labels.
+  # [learners], the objective of a head on its own labels plus sum_c m_c b_c.
+  objective: tf.Tensor
   spread: tf.Tensor  # [learners]
-  agreement: tf.Tensor  # Scalar, the share that both learners label alike.
+  # Scalar, the share that both learners label alike: the first with all labels,
+  # and the second, or its replica that leads.
+  agreement: tf.Tensor
   # [replicas], the share that a replica of the second learner labels like
   # another of its replicas, a mean over the others.
   consensus: tf.Tensor
@@ -110,7 +113,9 @@ def compute(
   )
   likelihood = class_shares.bound(likelihoods, received.alpha, shares)
   matrix = of_one * _multiply(targets, padded)
+  leader = tf.cast(received.leader, tf.int32)
   first, second = tf.split(tf.argmax(shares.posteriors, axis=-1), 2, axis=1)
+  replica = tf.maximum(leader - second.shape[1], 0)
   alike = tf.equal(second[:, tf.newaxis], second[:, :, tf.newaxis])
   num_alike = tf.math.count_nonzero(alike, axis=2, dtype=tf.float32) - 1
   means = Means(
@@ -133,14 +138,12 @@ def compute(
       likelihood - tf.reduce_sum(of_head.largest + tf.math.log(total), axis=0)
     ),
     mixture.measure_spread(residual, received.variances) - of_one,
-    # Both learners with all labels.
     of_one
     * tf.math.count_nonzero(
-      tf.equal(first[:, 0], second[:, 0]), dtype=tf.float32
+      tf.equal(first[:, 0], second[:, replica]), dtype=tf.float32
     ),
     of_one * tf.reduce_sum(num_alike, axis=0) / (second.shape[1] - 1),
   )
-  leader = tf.cast(received.leader, tf.int32)
   shown, shown_logits = shares.posteriors[:, leader], head_logits[:, leader]
   labels = tf.argmax(shown, axis=1, output_type=tf.int32)
   predicted = tf.argmax(shown_logits, axis=1, output_type=tf.int32)

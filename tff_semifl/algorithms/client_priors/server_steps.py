@@ -46,8 +46,7 @@ PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
 # The penalty of the regression that initializes both learners.
 PENALTY = 10.0
 # The second learner may lead from this number of examples per weight of a head.
-# With 2.4 (digits) its objective is often greater though it labels worse; with
-# 5 (CIFAR-10's features, Fashion-MNIST) it labels better.
+# With 2.4 (digits) it often labels worse, with 5 (Fashion-MNIST) better.
 _LEAST_EXAMPLES_PER_WEIGHT = 4.0
 # The lead in consensus that a replica without a fold of the labels needs.
 _LEAST_LEAD = 0.01
@@ -117,6 +116,8 @@ def add(
   `means` are over `count` examples; both are float64.
   """
   biases = tf.reduce_sum(estimate.shares * estimate.bias, axis=1)
+  # Clipping by an aggregator scales all means, and so the sum of posteriors.
+  biases *= tf.reduce_sum(means.posteriors, axis=1)
   means = means._replace(objective=means.objective - biases)
   total = estimate.num_averaged + count
   share = tf.math.divide_no_nan(count, total)
@@ -176,10 +177,9 @@ def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
   first = tf.where(_is_first_taught(estimate), first, estimate.taught)
   are_alike = estimate.averages.evidence[0] < class_shares.LEAST_EVIDENCE
   head = tf.where(are_alike, first, (first + second) / 2)
-  is_second = estimate.leader >= server_labels.REPLICAS
-  place = tf.where(is_second, estimate.leader - server_labels.REPLICAS, 0)
+  place = tf.maximum(estimate.leader - server_labels.REPLICAS, 0)
   led = tf.concat([second[place][tf.newaxis], second[1:]], axis=0)
-  head = tf.where(is_second, led, head)
+  head = tf.where(estimate.leader > 0, led, head)
   return tf.stack([estimate.taught, head])
 
 
@@ -190,9 +190,9 @@ def find_leader(estimate: Estimate, components: Components) -> tf.Tensor:
   beyond the first learner, which is limited by its mixture. With few examples
   the second learner learns its own mistakes.
 
-  Replicas of the second learner may end in different solutions. Good ones are
-  alike; bad ones confuse different classes. Replica 0, which is trained on all
-  labels, therefore leads unless the consensus of another is larger.
+  Its replicas may end in different solutions. Good ones are alike; bad ones
+  confuse different classes. Replica 0, which is trained on all labels, leads
+  unless the consensus of another replica is larger by 0.01.
   """
   averages = estimate.averages
   consensus = averages.consensus
