@@ -32,13 +32,17 @@ _TABLE_FILE = flags.DEFINE_string(
   'table_file', None, 'CSV file that rows are added to.', required=True
 )
 _TASK = flags.DEFINE_string('task', 'digits', 'The task.')
-_DATA_DIR = flags.DEFINE_string('data_dir', None, 'Of TensorFlow Datasets.')
-_LABELS = flags.DEFINE_integer('labels', 20, 'Labels.')
+_DATA_DIR = flags.DEFINE_string(
+  'data_dir', None, 'Folder of TensorFlow Datasets.'
+)
+_LABELS = flags.DEFINE_integer('labels', 20, 'Number of labels.')
 _NUM_CLIENTS = flags.DEFINE_integer('num_clients', 10, 'Number of clients.')
-_CLIENTS_PER_ROUND = flags.DEFINE_integer('clients_per_round', 5, 'Cohort.')
+_CLIENTS_PER_ROUND = flags.DEFINE_integer(
+  'clients_per_round', 5, 'Clients per round.'
+)
 _MODEL = flags.DEFINE_string('model', 'wide_resnet', 'The network.')
 _NETWORK_ROUNDS = flags.DEFINE_integer(
-  'network_rounds', 1000, 'Steps of `client_prior_network`.'
+  'network_rounds', 1000, 'Rounds of `client_prior_network`.'
 )
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2', '3', '4'], 'Seeds.')
 _RATE = flags.DEFINE_float('learning_rate', 0.1, 'Learning rate of SemiFL.')

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the numbers that compare learners."""
+"""Tests of what clients send to compare learners."""
 
 from absl.testing import absltest
 import numpy as np

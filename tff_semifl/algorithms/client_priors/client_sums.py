@@ -34,7 +34,7 @@ class Received(NamedTuple):
   spread: tf.Tensor  # [learners], the variance of client offsets.
   head: tf.Tensor  # Weights in training.
   is_trained: tf.Tensor  # [learners], 1 if the head is trained, else 0.
-  leader: tf.Tensor  # Scalar, the learner that is measured in `Measurements`.
+  leader: tf.Tensor  # Scalar, `server_steps.find_leader`.
 
 
 class Means(NamedTuple):
@@ -50,13 +50,14 @@ class Means(NamedTuple):
   log_shares: tf.Tensor  # [learners, classes], expected logarithms of shares.
   matrix: tf.Tensor  # [learners, components + 1, classes]
   evidence: tf.Tensor  # [learners], `class_shares.evidence`.
-  # [learners], the objective of a head on its own labels plus sum_c m_c b_c.
+  # [learners], a head's objective on its own posteriors; `server_steps.add`
+  # subtracts sum_c m_c b_c.
   objective: tf.Tensor
   spread: tf.Tensor  # [learners]
-  # Scalar, the share that both learners label alike: the first with all labels,
-  # and the second, or its replica that leads.
+  # Scalar, the fraction labeled alike by the first learner with all labels and
+  # the second learner's leading replica (replica 0 if none leads).
   agreement: tf.Tensor
-  # [replicas], the share that a replica of the second learner labels like
+  # [replicas], the fraction that a replica of the second learner labels like
   # another of its replicas, a mean over the others.
   consensus: tf.Tensor
 

@@ -17,10 +17,8 @@ from tff_semifl.label_shift import share_prior
 FOLDS = 5
 REPLICAS = 1 + FOLDS
 _PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-# The penalty where fewer than half of the labels can be held out. With one
-# label of each class of digits, Fashion-MNIST or CIFAR-10, the calibration
-# error is then 4 to 13 percent; a penalty of 3 is as accurate, but has 13 to
-# 40 percent.
+# The penalty where fewer than half of the labels can be held out. Larger ones
+# are as accurate, but badly calibrated.
 _USUAL_PENALTY = 0.3
 # The number of labels that choose penalty and scale.
 _MOST_LABELS = 1000

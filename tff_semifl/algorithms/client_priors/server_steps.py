@@ -12,7 +12,8 @@ trains a linear head on these posteriors. Finally the head trains on its own
 posteriors. The second learner is a head that starts from the labels alone and
 trains on its own posteriors in all passes.
 
-A head that trains on its own posteriors is self-taught. Its steps increase
+A head that trains on its own posteriors is self-taught. Steps of its weights
+increase
 
   sum_k log E prod_i sum_c pi_kc exp(b_c) / m_c softmax(z_i)_c
     - n sum_c m_c b_c
@@ -21,7 +22,7 @@ A head that trains on its own posteriors is self-taught. Its steps increase
 with the lower bound `class_shares.bound` in place of the first term. Here z are
 the head's logits of n examples i of clients k, and of labeled examples j of
 class y. E is the mean over class shares pi_k ~ Dirichlet(s m). Steps of the
-biases b keep the mean posterior of examples at m. They decrease this objective,
+biases b keep the mean posterior of examples at m, and decrease the objective,
 which is convex in b (iterative scaling).
 """
 
@@ -46,7 +47,7 @@ PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
 # The penalty of the regression that initializes both learners.
 PENALTY = 10.0
 # The second learner may lead from this number of examples per weight of a head.
-# With 2.4 (digits) it often labels worse, with 5 (Fashion-MNIST) better.
+# With 2.4 (digits) it often labels worse, with 5 (CIFAR-10) better.
 _LEAST_EXAMPLES_PER_WEIGHT = 4.0
 # The lead in consensus that a replica without a fold of the labels needs.
 _LEAST_LEAD = 0.01
@@ -116,7 +117,7 @@ def add(
   `means` are over `count` examples; both are float64.
   """
   biases = tf.reduce_sum(estimate.shares * estimate.bias, axis=1)
-  # Clipping by an aggregator scales all means, and so the sum of posteriors.
+  # The sum is 1, unless an aggregator clips, which scales all means.
   biases *= tf.reduce_sum(means.posteriors, axis=1)
   means = means._replace(objective=means.objective - biases)
   total = estimate.num_averaged + count
@@ -161,10 +162,9 @@ def learn(
 def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
   """The weights of the mixture, and of the head.
 
-  The head is the leader's if a replica of the second learner leads, else the
-  mean of both learners'.
-  If clients are alike, the head is the first learner's, because only a mixture
-  learns from such clients.
+  The head is the leader's if the second learner leads, the first learner's if
+  clients are alike, else the mean of both. Only a mixture learns from clients
+  that are alike.
 
   The weights assume class shares `shares`, float64 [classes]. The result is
   float64 [2, replicas, components + 1, classes].
@@ -190,9 +190,9 @@ def find_leader(estimate: Estimate, components: Components) -> tf.Tensor:
   beyond the first learner, which is limited by its mixture. With few examples
   the second learner learns its own mistakes.
 
-  Its replicas may end in different solutions. Good ones are alike; bad ones
+  Its replicas may end in different solutions. Good ones label alike; bad ones
   confuse different classes. Replica 0, which is trained on all labels, leads
-  unless the consensus of another replica is larger by 0.01.
+  unless the consensus of another is larger by more than 0.01.
   """
   averages = estimate.averages
   consensus = averages.consensus
