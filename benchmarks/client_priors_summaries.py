@@ -131,8 +131,11 @@ def _show(values: np.ndarray, sign: str = '') -> str:
 
 
 def summarize_seeds(rows: list[list[str]]) -> Iterator[str]:
-  """Yields the accuracies of each seed in percent, and their means."""
+  """Yields the accuracies of each seed in percent, and means of several."""
   accuracies = 100 * np.array([row[1:] for row in rows], float)
-  names = [*(row[0] for row in rows), 'mean']
-  for name, row in zip(names, [*accuracies, accuracies.mean(0)], strict=True):
+  names = [row[0] for row in rows]
+  if len(rows) > 1:
+    names.append('mean')
+    accuracies = np.append(accuracies, [accuracies.mean(axis=0)], axis=0)
+  for name, row in zip(names, accuracies, strict=True):
     yield f'| {name} | {" | ".join(f"{each:.1f}" for each in row)} |'

@@ -54,6 +54,11 @@ class ResultsTest(parameterized.TestCase):
       'alike.csv',
       client_priors_summaries.summarize_seeds,
     ),
+    (
+      'client_prior_network',
+      'alike_fashion_mnist.csv',
+      client_priors_summaries.summarize_seeds,
+    ),
     ('client_priors_inputs', 'runs.csv', _INPUTS),
     ('client_priors_inputs', 'cases.csv', _INPUTS),
   )
