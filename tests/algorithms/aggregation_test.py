@@ -150,6 +150,16 @@ class NotFilledInTest(absltest.TestCase):
 class ReportsBesideUpdatesTest(parameterized.TestCase):
   """Tests that noise is refused if clients return more than updates."""
 
+  @parameterized.product(
+    system=['client_priors', 'client_prior_network'],
+    aggregator=['robust', 'differential_privacy'],
+  )
+  def test_sums_are_neither_clipped_nor_noisy(self, system, aggregator):
+    with self.assertRaisesRegex(
+      settings.SettingError, f'^aggregator={aggregator}: .*mean, compression'
+    ):
+      _build_system(system, {'aggregator': aggregator})
+
   def test_reports_are_refused_with_noise(self):
     with self.assertRaisesRegex(settings.SettingError, _REFUSED):
       _build_system(

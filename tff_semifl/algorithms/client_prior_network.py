@@ -37,6 +37,7 @@ from tff_semifl.algorithms import network_labels
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.algorithms.client_priors import choice
+from tff_semifl.algorithms.client_priors import client_priors
 from tff_semifl.algorithms.client_priors import process as process_lib
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state as state_lib
@@ -52,6 +53,8 @@ from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import features
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
+from tff_semifl.privacy import means
 from tff_semifl.randomness import random_seeds
 
 
@@ -146,6 +149,16 @@ class PhaseSchedule(training_settings.CosineSchedule):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class _Averaging(gradient_steps.Aggregation):
+  """The aggregation of the sums of client priors, and of gradients."""
+
+  aggregator: means.Aggregator = aggregators.choose_without(
+    differential_privacy=gradient_steps.NOT_PRIVATE,
+    robust=client_priors.NOT_ROBUST,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientPriorNetwork(gradient_steps.GradientSteps):
   """A network trained by federated SGD on soft labels of `client_priors`."""
 
@@ -161,6 +174,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   client: training_settings.ClientBatches = training_settings.ClientBatches(
     client_batch_size=20
   )
+  averaging: _Averaging = _Averaging()
   confidence: training_settings.Confidence = training_settings.Confidence(
     confidence_threshold=0.5
   )

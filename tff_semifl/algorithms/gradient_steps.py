@@ -37,14 +37,18 @@ from tff_semifl.privacy import means
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
+NOT_PRIVATE = (
+  'the images that a client of federated SGD trains on depend on how often it'
+  ' took part before, which is secret, and epsilon is not computed for that'
+)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Aggregation(aggregators.Aggregation):
   """The aggregation of gradients, without differential privacy."""
 
-  aggregator: means.Aggregator = aggregators.choose_without_privacy(
-    'the images that a client of federated SGD trains on depend on how often it'
-    ' took part before, which is secret, and epsilon is not computed for that'
+  aggregator: means.Aggregator = aggregators.choose_without(
+    differential_privacy=NOT_PRIVATE
   )
 
 

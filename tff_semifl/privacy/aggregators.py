@@ -7,6 +7,7 @@ The default aggregator is the mean. Weighted means leave out clients of weight
 0, such as clients without a confident image.
 """
 
+from collections.abc import Iterable
 import dataclasses
 from typing import Any
 
@@ -33,16 +34,22 @@ AGGREGATORS = {
   'differential_privacy': means.PrivateMean(),
   'compression': means.QuantizedMean(),
 }
-_WITHOUT_PRIVACY = {
-  name: part
-  for name, part in AGGREGATORS.items()
-  if not isinstance(part, means.PrivateMean)
+_MEANINGS = {
+  'mean': 'mean, the uniform mean of those that count',
+  'robust': (
+    'robust, of updates clipped to a quantile of their norms, without far'
+    ' longer ones'
+  ),
+  'differential_privacy': (
+    'differential_privacy, of clipped updates, with noise'
+  ),
+  'compression': 'compression, of updates quantized to a few bits',
 }
-_MEANING = (
-  "Aggregation of clients' updates: mean, the uniform mean of those that count;"
-  ' robust, of updates clipped to a quantile of their norms, without far longer'
-  ' ones; compression, of updates quantized to a few bits'
-)
+
+
+def _describe(names: Iterable[str]) -> str:
+  meanings = '; '.join(_MEANINGS[name] for name in names)
+  return f"Aggregation of clients' updates: {meanings}."
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -65,7 +72,7 @@ class Aggregation(Rejection):
   aggregator: means.Aggregator = settings.choice(
     AGGREGATORS,
     'mean',
-    f'{_MEANING}; differential_privacy, of clipped updates, with noise.',
+    _describe(AGGREGATORS),
     load=means.load_outside,
   )
 
@@ -77,14 +84,12 @@ class Aggregation(Rejection):
     return None
 
 
-def choose_without_privacy(why: str) -> Any:
-  """A settings field for aggregators without differential privacy."""
-  return settings.choice(
-    _WITHOUT_PRIVACY,
-    'mean',
-    f'{_MEANING}.',
-    refused={'differential_privacy': why},
-  )
+def choose_without(**refused: str) -> Any:
+  """A settings field without some aggregators, by name the reasons."""
+  options = {
+    name: part for name, part in AGGREGATORS.items() if name not in refused
+  }
+  return settings.choice(options, 'mean', _describe(options), refused=refused)
 
 
 def create(

@@ -52,8 +52,8 @@ _SUPERVISED_WEIGHT = 10.0
 class _Averaging(aggregators.Aggregation):
   """Averages updates; a client's weight is 1, or 0 without an update."""
 
-  aggregator: means.Aggregator = aggregators.choose_without_privacy(
-    'FedMatch weighs its updates, which is not private'
+  aggregator: means.Aggregator = aggregators.choose_without(
+    differential_privacy='FedMatch weighs its updates, which is not private'
   )
 
 
