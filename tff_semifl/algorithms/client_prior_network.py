@@ -228,16 +228,14 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
       posteriors, ingredients.classifier.num_classes
     )
     exchanged = message.classes - tf.range(tf.size(message.classes))
+
+    def of_one(value: tf.Tensor) -> client_work.Ratio:
+      return client_work.Ratio(tf.cast(value, tf.float32), tf.ones([]))
+
     measurements = collections.OrderedDict(
-      strength=client_work.Ratio(
-        tf.reduce_sum(message.layer.alpha), tf.ones([])
-      ),
-      labels_by_network=client_work.Ratio(
-        tf.cast(message.is_network, tf.float32), tf.ones([])
-      ),
-      classes_exchanged=client_work.Ratio(
-        tf.cast(tf.math.count_nonzero(exchanged), tf.float32), tf.ones([])
-      ),
+      strength=of_one(tf.reduce_sum(message.layer.alpha)),
+      labels_by_network=of_one(message.is_network),
+      classes_exchanged=of_one(tf.math.count_nonzero(exchanged)),
     )
     return labels, {'measurements': measurements, 'report': {method.OWN: sums}}
 
