@@ -98,7 +98,7 @@ def measure(
       seed=seed,
       model=_MODEL.value,
       # As in `client_prior_network`, for models with a choice of normalization.
-      **({'normalization': 'group'} if 'resnet' in _MODEL.value else {}),
+      **({'normalization': 'group'} if _MODEL.value == 'wide_resnet' else {}),
       total_epochs=max(round(_ROUNDS.value * batch / size), 1),
       learning_rate=0.05,
       server_batch_size=batch,

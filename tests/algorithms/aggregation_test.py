@@ -148,7 +148,7 @@ class NotFilledInTest(absltest.TestCase):
 
 
 class ReportsBesideUpdatesTest(parameterized.TestCase):
-  """Tests that noise is refused if clients return more than updates."""
+  """Tests what is refused if clients return more than updates."""
 
   @parameterized.product(
     system=['client_priors', 'client_prior_network'],

@@ -35,20 +35,17 @@ AGGREGATORS = {
   'compression': means.QuantizedMean(),
 }
 _MEANINGS = {
-  'mean': 'mean, the uniform mean of those that count',
+  'mean': 'the uniform mean of those that count',
   'robust': (
-    'robust, of updates clipped to a quantile of their norms, without far'
-    ' longer ones'
+    'of updates clipped to a quantile of their norms, without far longer ones'
   ),
-  'differential_privacy': (
-    'differential_privacy, of clipped updates, with noise'
-  ),
-  'compression': 'compression, of updates quantized to a few bits',
+  'differential_privacy': 'of clipped updates, with noise',
+  'compression': 'of updates quantized to a few bits',
 }
 
 
 def _describe(names: Iterable[str]) -> str:
-  meanings = '; '.join(_MEANINGS[name] for name in names)
+  meanings = '; '.join(f'{name}, {_MEANINGS[name]}' for name in names)
   return f"Aggregation of clients' updates: {meanings}."
 
 
@@ -85,7 +82,7 @@ class Aggregation(Rejection):
 
 
 def choose_without(**refused: str) -> Any:
-  """A settings field without some aggregators, by name the reasons."""
+  """A settings field without the named aggregators, each with the reason."""
   options = {
     name: part for name, part in AGGREGATORS.items() if name not in refused
   }

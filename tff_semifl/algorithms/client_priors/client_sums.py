@@ -115,7 +115,8 @@ def compute(
   likelihood = class_shares.bound(likelihoods, received.alpha, shares)
   matrix = of_one * _multiply(targets, padded)
   leader = tf.cast(received.leader, tf.int32)
-  first, second = tf.split(tf.argmax(shares.posteriors, axis=-1), 2, axis=1)
+  labels = tf.argmax(shares.posteriors, axis=-1, output_type=tf.int32)
+  first, second = tf.split(labels, 2, axis=1)
   replica = tf.maximum(leader - second.shape[1], 0)
   alike = tf.equal(second[:, tf.newaxis], second[:, :, tf.newaxis])
   num_alike = tf.math.count_nonzero(alike, axis=2, dtype=tf.float32) - 1
@@ -146,7 +147,7 @@ def compute(
     of_one * tf.reduce_sum(num_alike, axis=0) / (second.shape[1] - 1),
   )
   shown, shown_logits = shares.posteriors[:, leader], head_logits[:, leader]
-  labels = tf.argmax(shown, axis=1, output_type=tf.int32)
+  labels = labels[:, leader]
   predicted = tf.argmax(shown_logits, axis=1, output_type=tf.int32)
   measured = Measurements(
     count,

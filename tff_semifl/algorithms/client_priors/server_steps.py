@@ -117,8 +117,6 @@ def add(
   `means` are over `count` examples; both are float64.
   """
   biases = tf.reduce_sum(estimate.shares * estimate.bias, axis=1)
-  # The sum is 1, unless an aggregator clips, which scales all means.
-  biases *= tf.reduce_sum(means.posteriors, axis=1)
   means = means._replace(objective=means.objective - biases)
   total = estimate.num_averaged + count
   share = tf.math.divide_no_nan(count, total)
