@@ -131,7 +131,7 @@ def _show(values: np.ndarray, sign: str = '') -> str:
 
 
 def summarize_seeds(rows: list[list[str]]) -> Iterator[str]:
-  """Yields the accuracies of each seed in percent; of several, the means too."""
+  """Yields the accuracies of each seed in percent, and the means of several."""
   accuracies = 100 * np.array([row[1:] for row in rows], float)
   names = [row[0] for row in rows]
   if len(rows) > 1:
