@@ -55,15 +55,24 @@ class ScoresTest(parameterized.TestCase):
   @parameterized.parameters(
     # The mixture, unless worse by more than a standard error: one wrong label
     # of 20 is more than sqrt(0.95).
-    ('good', 'good', 'good', 1),
-    ('good', 'one_wrong', 'good', 0),
-    ('good', 'many_wrong', 'one_wrong', 0),
+    ('good', 'good', 'good', {}, 1),
+    ('good', 'one_wrong', 'good', {}, 0),
+    ('good', 'many_wrong', 'one_wrong', {}, 0),
     # The head, if its likelihood is higher than both others.
-    ('many_wrong', 'good', 'good', 1),
-    ('many_wrong', 'one_wrong', 'good', 2),
-    ('many_wrong', 'many_wrong', 'good', 2),
+    ('many_wrong', 'good', 'good', {}, 1),
+    ('many_wrong', 'one_wrong', 'good', {}, 2),
+    ('many_wrong', 'many_wrong', 'good', {}, 2),
+    # Or if clients differ and have the labels' class shares on average.
+    ('good', 'good', 'good', {'share_gap': 0.08}, 2),
+    ('good', 'good', 'one_wrong', {'share_gap': 0.08}, 1),
+    ('good', 'good', 'good', {'share_gap': 0.08, 'clients_differ': False}, 1),
+    # Not if clients have other class shares.
+    ('many_wrong', 'one_wrong', 'good', {'share_gap': 0.26}, 1),
+    # With few labels, learners that agree choose the head.
+    ('good', 'good', 'good', {'has_choice': False, 'agreement': 0.9}, 2),
+    ('good', 'good', 'good', {'has_choice': False}, 0),
   )
-  def test_best(self, alone, mixture, head, expected):
+  def test_best(self, alone, mixture, head, changes, expected):
     labels = np.arange(20) % 2
     signs = {'good': np.ones(20), 'one_wrong': np.ones(20)}
     signs['many_wrong'] = np.where(np.arange(20) < 8, -1, 1)
@@ -76,12 +85,17 @@ class ScoresTest(parameterized.TestCase):
       for name in (alone, mixture, head)
     ]
     scores = choice.score(tf.constant(np.stack(logits)), _one_hot(labels))
-    self.assertEqual(scores.best, expected)
+    found = dict(
+      has_choice=True, clients_differ=True, agreement=0.89, share_gap=0.1
+    )
+    best = choice.find_best(scores, **(found | changes))
+    self.assertEqual(best, expected)
 
 
 def _choose(changes, keep):
   """Draws weights, and chooses; `changes` are of labels and estimates."""
   labels = np.arange(changes.get('labels', 12)) % 3
+  gap = changes.get('gap', 0.2)
   draw = np.random.default_rng(0).normal
   start = state.start(functional.ModelWeights((), ()), 4, 3)
   estimate = start.estimate
@@ -90,7 +104,8 @@ def _choose(changes, keep):
     passes=changes.get('passes', server_steps.PASSES),
     leader=changes.get('leader', 0),
     strength=np.repeat([3.0, 4.0], learners // 2),
-    shares=np.full([learners, 3], [0.5, 0.3, 0.2]),
+    # Moved by a sixth of the difference between the mixture and the labels.
+    shares=np.full([learners, 3], 1 / 3 + np.array([gap, 0, -gap]) / 6),
     bias=draw(size=[learners, 3]),
     head=draw(size=[learners, 5, 3]),
     taught=draw(size=estimate.taught.shape),
@@ -141,7 +156,7 @@ class LabelerTest(parameterized.TestCase):
     logits = padded @ chosen.weights.numpy() - np.log(1 / 3)
     shares = np.full(3, 1 / 3)
     if keep == 'head':
-      shares = np.array([0.5, 0.3, 0.2])
+      shares = estimate.shares[0]
       leader = estimate.leader
       logits = x @ estimate.head[leader] - np.log(shares)
       if leader:
@@ -170,6 +185,8 @@ class ChoiceTest(parameterized.TestCase):
     ({'agreement': 0.89}, 'labels_alone'),
     # Clients are alike.
     ({'agreement': 0.9, 'evidence': 0.01}, 'labels_alone'),
+    # Clients have other class shares than the labels.
+    ({'agreement': 0.9, 'gap': 0.26}, 'labels_alone'),
     # Training has not ended.
     ({'agreement': 0.9, 'passes': 39}, 'labels_alone'),
   )
@@ -177,6 +194,7 @@ class ChoiceTest(parameterized.TestCase):
     self, changes, expected
   ):
     chosen, *_ = _choose(changes | {'labels': 9}, choice.CHOSEN)
+    np.testing.assert_allclose(chosen.share_gap, changes.get('gap', 0.2))
     self.assertEqual(choice.CANDIDATES[int(chosen.kept)], expected)
 
   @parameterized.parameters(

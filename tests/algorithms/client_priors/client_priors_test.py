@@ -21,6 +21,7 @@ _METRICS = {
   'right_head': 14.0,
   'spread': 0.001,
   'server_spread': 0.01,
+  'share_gap': 0.1,
   'agreement': 0.5,
   'has_examples': 1.0,
 }
@@ -73,7 +74,7 @@ class ResultTest(parameterized.TestCase):
     self.assertStartsWith(warning, 'WARNING')
 
   @parameterized.parameters(
-    (dict(), 'chosen', True, 'held-out labels say: head'),
+    (dict(), 'chosen', True, 'class frequencies say: head'),
     (dict(), 'head', True, '--keep says: head'),
     (dict(kept=0.0), 'chosen', False, 'the labels alone are exported'),
     (dict(agreement=0.9), 'chosen', False, 'The head is exported'),
@@ -86,6 +87,11 @@ class ResultTest(parameterized.TestCase):
     )
     self.assertEndsWith(right, 'labels alone 11, mixture 12, head 14')
     self.assertIn(expected, why)
+
+  def test_says_that_class_frequencies_differ(self):
+    differ = _METRICS | {'share_gap': 0.26}
+    *_, line = client_priors.describe_choice(differ, 'chosen', has_labels=True)
+    self.assertIn('total variation 0.26', line)
 
   def test_warns_of_a_label_that_its_fold_contradicts(self):
     targets = tf.one_hot([0, 0, 1, 1, 2], 3, dtype=tf.float64)

@@ -37,6 +37,11 @@ FOREIGN_SPREAD = 0.026
 # agree on at most 70% where digits are brightened, rotated or blurred, and on
 # at least 96% where only chance makes the spread of digits large.
 LEAST_AGREEMENT = 0.9
+# Bounds of `measure_share_gap`: up to the first, the head is better than the
+# mixture if clients differ; above the second it is worse. The gap is at most
+# 0.21 if frequencies are the same (0.08 with 50 labels of digits), and at least
+# 0.21 if half of the classes are five times as frequent at clients only.
+_SMALL_SHARE_GAP, GREATEST_SHARE_GAP = 0.08, 0.25
 # A prior of class shares so strong that a client's examples do not change it.
 WITHOUT_OWN_SHARES = 1e6
 # With fewer client examples for each label, the labels alone are kept.
@@ -56,7 +61,8 @@ class Scores(NamedTuple):
   num_right: tf.Tensor  # [candidates]
   likelihood: tf.Tensor  # [candidates], mean log, at the best temperature.
   temperature: tf.Tensor  # [candidates], divides the logits.
-  best: tf.Tensor  # int32 scalar, the index of the best candidate.
+  is_behind: tf.Tensor  # bool [candidates], by more than a standard error.
+  is_head_ahead: tf.Tensor  # bool scalar.
 
 
 class Choice(NamedTuple):
@@ -71,6 +77,7 @@ class Choice(NamedTuple):
   temperature: tf.Tensor  # Scalar, which has divided the weights.
   has_examples: tf.Tensor  # bool, whether clients have enough examples.
   server_spread: tf.Tensor  # Scalar.
+  share_gap: tf.Tensor  # Scalar, from `measure_share_gap`.
   scores: Scores
   labeler: state.Labeler
 
@@ -105,18 +112,16 @@ def choose(
   server_spread = (
     mixture.measure_spread(residual, components.variances) - 1 / num_labels
   )
+  share_gap = measure_share_gap(estimate, labels.shares)
   agreement = measure_agreement(estimate)
   differ = images_differ(estimate.spread[0], server_spread, agreement)
   if keep == CHOSEN:
-    best = tf.where(
-      can_choose(labels.targets),
-      scores.best,
-      # If clients are alike, both learners may make the same mistakes.
-      tf.where(
-        (agreement >= LEAST_AGREEMENT) & ~_are_alike(estimate),
-        CANDIDATES.index('head'),
-        0,
-      ),
+    best = find_best(
+      scores,
+      has_choice=can_choose(labels.targets),
+      clients_differ=~_are_alike(estimate),
+      agreement=agreement,
+      share_gap=share_gap,
     )
     kept = tf.where(has_examples & ~differ, best, 0)
   else:
@@ -134,6 +139,7 @@ def choose(
     temperature,
     has_examples,
     server_spread,
+    share_gap,
     scores,
     _find_labeler(
       estimate, components, weights, labels.shares, kept, differ
@@ -151,6 +157,44 @@ def measure_agreement(estimate: state.Estimate) -> tf.Tensor:
   """The fraction of examples labeled alike by both learners, 0 in training."""
   return tf.where(
     estimate.passes >= server_steps.PASSES, estimate.averages.agreement, 0
+  )
+
+
+def measure_share_gap(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
+  """The distance of labels' class shares from those of clients' mixture.
+
+  It is the total variation, from 0 to 1; 0 before round 1.
+  """
+  # Mean shares are moved towards the mixture's by 1 / (1 + LABELS_SAY).
+  moved = tf.reduce_sum(tf.abs(estimate.shares[0] - shares)) / 2
+  distance = (1 + server_steps.LABELS_SAY) * moved
+  return tf.where(estimate.passes > 0, distance, 0)
+
+
+def find_best(
+  scores: Scores,
+  *,
+  has_choice: tf.Tensor,
+  clients_differ: tf.Tensor,
+  agreement: tf.Tensor,
+  share_gap: tf.Tensor,
+) -> tf.Tensor:
+  """Finds the best candidate, by its index in `CANDIDATES`.
+
+  The head keeps the labels' class shares: it is best if clients have the same
+  on average but differ from each other, and is not if clients have others. If
+  clients are alike, learners that agree may make the same mistakes.
+  """
+  is_sure = (share_gap <= _SMALL_SHARE_GAP) & ~scores.is_behind[2]
+  is_head = tf.where(
+    has_choice,
+    scores.is_head_ahead | (clients_differ & is_sure),
+    clients_differ & (agreement >= LEAST_AGREEMENT),
+  )
+  return tf.where(
+    is_head & (share_gap <= GREATEST_SHARE_GAP),
+    CANDIDATES.index('head'),
+    tf.where(has_choice & ~scores.is_behind[1], CANDIDATES.index('mixture'), 0),
   )
 
 
@@ -192,12 +236,12 @@ def _find_labeler(
 
 
 def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
-  """Scores the candidates on held-out labels, and finds the best candidate.
+  """Scores the candidates on held-out labels, and compares them.
 
-  The head is best if it predicts at least as many labels correctly as any other
-  candidate, and its log-likelihood is higher by half a standard error. Else the
-  mixture is best, unless the labels alone are better by one standard error, in
-  correct labels or in log-likelihood.
+  The head is ahead if it predicts at least as many labels correctly as the
+  others, and its log-likelihood is higher by half a standard error. A candidate
+  is behind if the labels alone are better by one standard error, in correct
+  labels or in log-likelihood.
 
   `logits` are float64 [candidates, replicas, labels, classes]; `targets` are
   float64 [labels, classes], one-hot.
@@ -227,8 +271,8 @@ def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
     tf.transpose(logarithms, [1, 0, 2]), best, axis=1, batch_dims=1
   )
   num_right = tf.reduce_sum(right, axis=-1)
-  is_mixture_behind = _is_less(right[1] - right[0], is_held_out) | _is_less(
-    logarithm[1] - logarithm[0], is_held_out
+  is_behind = _is_less(right - right[0], is_held_out) | _is_less(
+    logarithm - logarithm[0], is_held_out
   )
   is_head_ahead = tf.reduce_all(
     _is_less(logarithm[:2] - logarithm[2], is_held_out, _ERRORS_AHEAD)
@@ -238,7 +282,8 @@ def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
     num_right,
     tf.math.divide_no_nan(tf.reduce_sum(logarithm, axis=-1), count),
     tf.gather(temperatures, likely),
-    tf.where(is_head_ahead, 2, tf.cast(~is_mixture_behind, tf.int32)),
+    is_behind,
+    is_head_ahead,
   )
 
 

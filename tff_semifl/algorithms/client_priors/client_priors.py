@@ -252,7 +252,12 @@ def describe_choice(
       " clients' examples alike"
     )
   else:
-    yield f'exported, as held-out labels say: {kept}'
+    yield f'exported, as held-out labels and class frequencies say: {kept}'
+    if own['share_gap'] > choice.GREATEST_SHARE_GAP:
+      yield (
+        "clients' examples have other class frequencies than the labels (total"
+        f' variation {own["share_gap"]:.2f}): the head was not a candidate'
+      )
     return
   yield (
     f'{reason}: the labels alone are exported; --keep exports one of'

@@ -70,6 +70,7 @@ def summarize(
     strength=tf.cast(estimate.strength[estimate.leader], tf.float32),
     spread=tf.cast(estimate.spread[0], tf.float32),
     server_spread=tf.cast(chosen.server_spread, tf.float32),
+    share_gap=tf.cast(chosen.share_gap, tf.float32),
     agreement=tf.cast(choice.measure_agreement(estimate), tf.float32),
     objective=of_leader(averages.objective),
     kept=tf.cast(chosen.kept, tf.float32),

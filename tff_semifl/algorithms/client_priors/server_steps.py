@@ -55,7 +55,7 @@ _LEAST_LEAD = 0.01
 _EXAMPLES_PER_PENALTY, _MOST_PENALTY = 100.0, 100.0
 # The weight of the class shares of the labels, relative to clients' class
 # shares by EM, which may collapse.
-_LABELS_SAY = 5.0
+LABELS_SAY = 5.0
 # The largest step of a class bias. Without this bound, biases diverge where
 # clients are alike. With a bound of 0.3, the head may lose classes.
 _MOST_BIAS_STEP = 0.7
@@ -236,7 +236,7 @@ def _learn_mixture(
   """Takes the M-step of the mixtures."""
   averages, count = estimate.averages, components.count
   posteriors = _split(averages.posteriors)[0]
-  shares = (posteriors + _LABELS_SAY * labels.shares) / (1 + _LABELS_SAY)
+  shares = (posteriors + LABELS_SAY * labels.shares) / (1 + LABELS_SAY)
   shares /= tf.reduce_sum(shares, axis=1, keepdims=True)
   mixture = mixture_lib.fit(
     labels,
