@@ -68,9 +68,16 @@ class ScoresTest(parameterized.TestCase):
     ('good', 'good', 'good', {'share_gap': 0.08, 'clients_differ': False}, 1),
     # Not if clients have other class shares.
     ('many_wrong', 'one_wrong', 'good', {'share_gap': 0.26}, 1),
-    # With few labels, learners that agree choose the head.
-    ('good', 'good', 'good', {'has_choice': False, 'agreement': 0.9}, 2),
-    ('good', 'good', 'good', {'has_choice': False}, 0),
+    # With few labels, if clients differ and have the labels' class shares.
+    ('good', 'good', 'good', {'has_choice': False}, 2),
+    ('good', 'good', 'good', {'has_choice': False, 'share_gap': 0.26}, 0),
+    (
+      'good',
+      'good',
+      'good',
+      {'has_choice': False, 'clients_differ': False},
+      0,
+    ),
   )
   def test_best(self, alone, mixture, head, changes, expected):
     labels = np.arange(20) % 2
@@ -85,9 +92,7 @@ class ScoresTest(parameterized.TestCase):
       for name in (alone, mixture, head)
     ]
     scores = choice.score(tf.constant(np.stack(logits)), _one_hot(labels))
-    found = dict(
-      has_choice=True, clients_differ=True, agreement=0.89, share_gap=0.1
-    )
+    found = dict(has_choice=True, clients_differ=True, share_gap=0.1)
     best = choice.find_best(scores, **(found | changes))
     self.assertEqual(best, expected)
 
@@ -181,16 +186,17 @@ class ChoiceTest(parameterized.TestCase):
     self.assertEqual(choice.can_choose(_one_hot(labels)), expected)
 
   @parameterized.parameters(
-    ({'agreement': 0.9}, 'head'),
-    ({'agreement': 0.89}, 'labels_alone'),
-    # Clients are alike.
-    ({'agreement': 0.9, 'evidence': 0.01}, 'labels_alone'),
-    # Clients have other class shares than the labels.
-    ({'agreement': 0.9, 'gap': 0.26}, 'labels_alone'),
-    # Training has not ended.
-    ({'agreement': 0.9, 'passes': 39}, 'labels_alone'),
+    ({}, 'head'),
+    # Clients are alike, or have other class shares than the labels.
+    ({'evidence': 0.01}, 'labels_alone'),
+    ({'gap': 0.26}, 'labels_alone'),
+    # Images differ between clients; learners that agree are believed.
+    ({'spread': 0.03}, 'labels_alone'),
+    ({'spread': 0.03, 'agreement': 0.9}, 'head'),
+    # Training has not ended, learners have not agreed yet.
+    ({'spread': 0.03, 'agreement': 0.9, 'passes': 39}, 'labels_alone'),
   )
-  def test_with_few_labels_learners_that_agree_choose_the_head(
+  def test_with_few_labels_the_head_is_exported_if_clients_differ(
     self, changes, expected
   ):
     chosen, *_ = _choose(changes | {'labels': 9}, choice.CHOSEN)

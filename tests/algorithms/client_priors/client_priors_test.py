@@ -77,7 +77,7 @@ class ResultTest(parameterized.TestCase):
     (dict(), 'chosen', True, 'class frequencies say: head'),
     (dict(), 'head', True, '--keep says: head'),
     (dict(kept=0.0), 'chosen', False, 'the labels alone are exported'),
-    (dict(agreement=0.9), 'chosen', False, 'The head is exported'),
+    (dict(), 'chosen', False, 'The head is exported'),
     (dict(kept=0.0, has_examples=0.0), 'chosen', True, 'fewer than 2 examples'),
     (dict(kept=0.0, spread=0.006), 'chosen', True, "clients' images differ"),
   )

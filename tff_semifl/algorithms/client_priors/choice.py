@@ -33,7 +33,7 @@ GREATEST_SPREAD = 0.0055
 # Clients who are writers have a spread of at most 0.0253.
 FOREIGN_SPREAD = 0.026
 # If both learners label at least this fraction of clients' examples alike, the
-# labels are probably right, even with a large spread or few labels. Learners
+# labels are probably right, even with a large spread. Learners
 # agree on at most 70% where digits are brightened, rotated or blurred, and on
 # at least 96% where only chance makes the spread of digits large.
 LEAST_AGREEMENT = 0.9
@@ -120,7 +120,6 @@ def choose(
       scores,
       has_choice=can_choose(labels.targets),
       clients_differ=~_are_alike(estimate),
-      agreement=agreement,
       share_gap=share_gap,
     )
     kept = tf.where(has_examples & ~differ, best, 0)
@@ -176,20 +175,19 @@ def find_best(
   *,
   has_choice: tf.Tensor,
   clients_differ: tf.Tensor,
-  agreement: tf.Tensor,
   share_gap: tf.Tensor,
 ) -> tf.Tensor:
   """Finds the best candidate, by its index in `CANDIDATES`.
 
-  The head keeps the labels' class shares: it is best if clients have the same
-  on average but differ from each other, and is not if clients have others. If
-  clients are alike, learners that agree may make the same mistakes.
+  The head keeps the labels' class shares: it is not best if clients have other
+  shares. With the same shares, and clients that differ, it is best unless the
+  labels alone are better on held-out labels.
   """
   is_sure = (share_gap <= _SMALL_SHARE_GAP) & ~scores.is_behind[2]
   is_head = tf.where(
     has_choice,
     scores.is_head_ahead | (clients_differ & is_sure),
-    clients_differ & (agreement >= LEAST_AGREEMENT),
+    clients_differ,
   )
   return tf.where(
     is_head & (share_gap <= GREATEST_SHARE_GAP),

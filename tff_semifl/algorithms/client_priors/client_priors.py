@@ -238,8 +238,9 @@ def describe_choice(
     )
     if own['kept']:
       yield (
-        f'{reason}. The head is exported, because two learners label'
-        f" {own['agreement']:.0%} of clients' examples alike"
+        f'{reason}. The head is exported, because clients differ, and their'
+        " examples have the labels' class frequencies (total variation"
+        f' {own["share_gap"]:.2f})'
       )
       return
   elif choice.images_differ(
