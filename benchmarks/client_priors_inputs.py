@@ -4,8 +4,8 @@
 """Inputs on which the assumptions of `client_priors` hold or fail.
 
 `INPUTS` maps names, `kind/name`, to functions that make inputs from
-scikit-learn's data. Kinds are long tails, shifted domains, few clients, few
-examples, scales of features, and absent classes.
+scikit-learn's data. Kinds are long tails, labels drawn at random, shifted
+domains, few clients, few examples, scales of features, and absent classes.
 """
 
 from collections.abc import Callable
@@ -119,6 +119,7 @@ def _make(
   kind: str = 'iid',
   num_clients: int = 10,
   labels_per_class: int = 2,
+  draws_labels: bool = False,
   ratio: float = 1.0,
   label_ratio: float = 1.0,
   examples_per_client: Callable[[np.random.Generator], int] | None = None,
@@ -130,11 +131,14 @@ def _make(
   is_server = np.zeros(len(train), bool)
   found = rng.permutation(np.unique(y))
   sizes = label_ratio ** -np.linspace(0, 1, len(found))
-  for label, size in zip(found, sizes, strict=True):
-    # The mean number of labels per class is as requested.
-    size *= labels_per_class / sizes.mean()
-    members = np.flatnonzero(y[train] == label)
-    is_server[members[: max(round(size), 1)]] = True
+  # The mean number of labels per class is as requested.
+  sizes *= labels_per_class / sizes.mean()
+  if draws_labels:
+    is_server[: labels_per_class * len(found)] = True
+  else:
+    for label, size in zip(found, sizes, strict=True):
+      members = np.flatnonzero(y[train] == label)
+      is_server[members[: max(round(size), 1)]] = True
   server, pool = train[is_server], train[~is_server]
   pool = pool[thin_out(y[pool], ratio, rng)]
   pool = pool[~np.isin(y[pool], rng.permutation(np.unique(y))[:absent])]
@@ -231,6 +235,14 @@ _DEFAULTS = {
     'breast_cancer_20_to_1': functools.partial(
       _make, data='breast_cancer', ratio=20, labels_per_class=5, num_clients=6
     ),
+  },
+  # The labeled examples are drawn at random, from all classes together.
+  'random': {
+    f'{10 * labels_per_class}_labels_{kind}': functools.partial(
+      _make, draws_labels=True, labels_per_class=labels_per_class, kind=kind
+    )
+    for labels_per_class in (5, 10)
+    for kind in ('iid', 'classes2')
   },
   'domain': {
     f'{name}_{kind}_{num_clients}': functools.partial(
