@@ -181,6 +181,8 @@ class ChoiceTest(parameterized.TestCase):
     ([0, 0, 1, 1, 2, 2, 0, 0, 1, 1], True),
     ([0, 0, 1, 1, 2, 2, 0, 0, 1], False),
     ([0, 0, 1, 1, 2, 0, 0, 1, 1, 0], False),
+    # A class with one label is not held out.
+    ([0, 0, 1, 1, 2, 0, 0, 1, 1, 0, 1], True),
   )
   def test_can_choose(self, labels, expected):
     self.assertEqual(choice.can_choose(_one_hot(labels)), expected)
@@ -193,7 +195,9 @@ class ChoiceTest(parameterized.TestCase):
     # Images differ between clients; learners that agree are believed.
     ({'spread': 0.03}, 'labels_alone'),
     ({'spread': 0.03, 'agreement': 0.9}, 'head'),
-    # Training has not ended, learners have not agreed yet.
+    # Training has not ended: clients' shares may change, learners have not
+    # agreed yet.
+    ({'passes': 39}, 'labels_alone'),
     ({'spread': 0.03, 'agreement': 0.9, 'passes': 39}, 'labels_alone'),
   )
   def test_with_few_labels_the_head_is_exported_if_clients_differ(

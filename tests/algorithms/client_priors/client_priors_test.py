@@ -22,6 +22,7 @@ _METRICS = {
   'spread': 0.001,
   'server_spread': 0.01,
   'share_gap': 0.1,
+  'evidence': 1.0,
   'agreement': 0.5,
   'has_examples': 1.0,
 }
@@ -74,24 +75,25 @@ class ResultTest(parameterized.TestCase):
     self.assertStartsWith(warning, 'WARNING')
 
   @parameterized.parameters(
-    (dict(), 'chosen', True, 'class frequencies say: head'),
-    (dict(), 'head', True, '--keep says: head'),
-    (dict(kept=0.0), 'chosen', False, 'the labels alone are exported'),
-    (dict(), 'chosen', False, 'The head is exported'),
-    (dict(kept=0.0, has_examples=0.0), 'chosen', True, 'fewer than 2 examples'),
-    (dict(kept=0.0, spread=0.006), 'chosen', True, "clients' images differ"),
+    (dict(), 'chosen', 'class frequencies say: head'),
+    (dict(), 'head', '--keep says: head'),
+    (dict(held_out=9), 'chosen', 'head is exported; clients differ, and class'),
+    (dict(held_out=9, kept=0, evidence=0.01), 'chosen', 'clients are alike'),
+    (dict(held_out=9, kept=0, share_gap=0.3), 'chosen', 'variation of 0.30'),
+    (dict(kept=0, has_examples=0), 'chosen', 'fewer than 2 examples'),
+    (dict(kept=0, spread=0.006), 'chosen', "clients' images differ"),
+    (dict(held_out=9, kept=0, spread=0.006), 'chosen', 'images differ'),
   )
-  def test_says_why_it_is_exported(self, changes, keep, has_labels, expected):
-    right, why = client_priors.describe_choice(
-      _METRICS | changes, keep, has_labels=has_labels
-    )
+  def test_says_why_it_is_exported(self, changes, keep, expected):
+    right, why = client_priors.describe_choice(_METRICS | changes, keep)
     self.assertEndsWith(right, 'labels alone 11, mixture 12, head 14')
     self.assertIn(expected, why)
 
   def test_says_that_class_frequencies_differ(self):
-    differ = _METRICS | {'share_gap': 0.26}
-    *_, line = client_priors.describe_choice(differ, 'chosen', has_labels=True)
-    self.assertIn('total variation 0.26', line)
+    differ = _METRICS | {'share_gap': 0.26, 'kept': 1}
+    _, kept, why = client_priors.describe_choice(differ, 'chosen')
+    self.assertEndsWith(kept, 'mixture')
+    self.assertIn('total variation 0.26', why)
 
   def test_warns_of_a_label_that_its_fold_contradicts(self):
     targets = tf.one_hot([0, 0, 1, 1, 2], 3, dtype=tf.float64)

@@ -46,9 +46,9 @@ NOT_ROBUST = 'clipped sums teach less than the labels alone'
 class ClientPriors(system.System):
   """A linear classifier of features, trained with estimated class shares.
 
-  In round 0 the server fits a regression to its labels alone. Later the server
-  trains a mixture and two heads from sums over clients' examples. Held-out
-  labels decide which classifier is exported. There is no differential privacy.
+  In round 0 the server fits a regression to its labels alone. Later it trains a
+  mixture and two heads from sums over clients' examples. Held-out labels and
+  class frequencies decide which is exported. There is no differential privacy.
   """
 
   uses_strong_views = False
@@ -78,7 +78,7 @@ class ClientPriors(system.System):
   )
   keep: str = settings.setting(
     choice.CHOSEN,
-    'The classifier to export: chosen by held-out labels, or the one named.',
+    'The classifier to export: chosen by labels and clients, or the one named.',
     settings.one_of(choice.CHOSEN, *choice.CANDIDATES),
   )
   aggregator: means.Aggregator = aggregators.choose_without(
@@ -156,9 +156,7 @@ class ClientPriors(system.System):
     if math.isnan(own.get('evidence', math.nan)):
       yield 'no client took part: all is learned from the labels'
       return
-    yield from describe_choice(
-      own, self.keep, has_labels=bool(choice.can_choose(targets))
-    )
+    yield from describe_choice(own, self.keep)
     yield from describe_clients(own)
 
   @property
@@ -208,13 +206,10 @@ def describe_doubts(logits: tf.Tensor, targets: tf.Tensor) -> Iterator[str]:
     )
 
 
-def describe_choice(
-  own: Mapping[str, float], keep: str, *, has_labels: bool
-) -> Iterator[str]:
+def describe_choice(own: Mapping[str, float], keep: str) -> Iterator[str]:
   """Yields lines on the exported classifier, and why it was chosen.
 
-  `own` are the metrics of the last round. `has_labels` is whether there are
-  enough labels to hold some out.
+  `own` are the metrics of the last round.
   """
   kept = _NAMES[int(own['kept'])]
   if own['held_out']:
@@ -231,18 +226,6 @@ def describe_choice(
       f'clients have fewer than {choice.LEAST_EXAMPLES} examples for each'
       ' label, too few to learn from'
     )
-  elif not has_labels:
-    reason = (
-      'labels are too few for a choice (two of each class, and'
-      f' {choice.LEAST_LABELS} together)'
-    )
-    if own['kept']:
-      yield (
-        f'{reason}. The head is exported, because clients differ, and their'
-        " examples have the labels' class frequencies (total variation"
-        f' {own["share_gap"]:.2f})'
-      )
-      return
   elif choice.images_differ(
     own['spread'], own['server_spread'], own['agreement']
   ):
@@ -252,6 +235,19 @@ def describe_choice(
       f' labeled images; two learners label only {own["agreement"]:.0%} of'
       " clients' examples alike"
     )
+  elif own['held_out'] < choice.LEAST_LABELS:
+    reason = (
+      f'labels are too few for a choice ({choice.LEAST_LABELS}, in classes with'
+      ' two or more)'
+    )
+    frequencies = (
+      "class frequencies of clients' examples and labels differ by a total"
+      f' variation of {own["share_gap"]:.2f}'
+    )
+    if own['kept']:
+      yield f'{reason}: the head is exported; clients differ, and {frequencies}'
+      return
+    reason += f'; {"clients are alike" if _are_alike(own) else frequencies}'
   else:
     yield f'exported, as held-out labels and class frequencies say: {kept}'
     if own['share_gap'] > choice.GREATEST_SHARE_GAP:
@@ -273,9 +269,13 @@ def describe_clients(own: Mapping[str, float]) -> Iterator[str]:
     f' {math.exp(own["evidence"]):.2f} times as likely as with shares over all'
     ' clients'
   )
-  if own['evidence'] < class_shares.LEAST_EVIDENCE or own['strength'] >= _ALIKE:
+  if _are_alike(own) or own['strength'] >= _ALIKE:
     yield (
       'clients are alike, or have too few examples to show how they differ.'
       ' Unlabeled examples help less than with clients that differ; more labels'
       ' help most'
     )
+
+
+def _are_alike(own: Mapping[str, float]) -> bool:
+  return own['evidence'] < class_shares.LEAST_EVIDENCE
