@@ -77,9 +77,10 @@ class ResultTest(parameterized.TestCase):
   @parameterized.parameters(
     (dict(), 'chosen', 'class frequencies say: head'),
     (dict(), 'head', '--keep says: head'),
-    (dict(held_out=9), 'chosen', 'head is exported; clients differ, and class'),
+    (dict(held_out=9), 'chosen', 'as clients differ'),
     (dict(held_out=9, kept=0, evidence=0.01), 'chosen', 'clients are alike'),
-    (dict(held_out=9, kept=0, share_gap=0.3), 'chosen', 'variation of 0.30'),
+    (dict(held_out=9, kept=0, share_gap=0.3), 'chosen', 'variation 0.30'),
+    (dict(held_out=9, kept=0), 'chosen', 'training has not ended'),
     (dict(kept=0, has_examples=0), 'chosen', 'fewer than 2 examples'),
     (dict(kept=0, spread=0.006), 'chosen', "clients' images differ"),
     (dict(held_out=9, kept=0, spread=0.006), 'chosen', 'images differ'),

@@ -27,8 +27,8 @@ CHOSEN = 'chosen'
 LEAST_LABELS = 10
 # A spread above which clients' images differ, not only their classes. It is at
 # least 0.0056 where digits are brightened, rotated or blurred, and at least
-# 0.016 where clients are writers. A random partition has at most 0.0047, unless
-# classes are long-tailed or clients have few examples.
+# 0.016 where clients are writers. A random partition of digits rarely has more
+# than 0.0047, and at most 0.0081.
 GREATEST_SPREAD = 0.0055
 # Clients who are writers have a spread of at most 0.0253.
 FOREIGN_SPREAD = 0.026
@@ -39,7 +39,7 @@ FOREIGN_SPREAD = 0.026
 LEAST_AGREEMENT = 0.9
 # Bounds of `measure_share_gap`: up to the first, the head is better than the
 # mixture if clients differ; above the second worse; between them it is either.
-# If labels and clients have the same shares, the gap is at most 0.08 with 50
+# If labels and clients have the same shares, the gap is at most 0.07 with 50
 # labels of digits, and 0.21 with 60 labels of CIFAR-10's features.
 _SMALL_SHARE_GAP, GREATEST_SHARE_GAP = 0.08, 0.25
 # A prior of class shares so strong that a client's examples do not change it.

@@ -212,6 +212,7 @@ def describe_choice(own: Mapping[str, float], keep: str) -> Iterator[str]:
   `own` are the metrics of the last round.
   """
   kept = _NAMES[int(own['kept'])]
+  share_gap = f'{own["share_gap"]:.2f}'
   if own['held_out']:
     right = ', '.join(
       f'{name} {own[f"right_{candidate}"]:.0f}'
@@ -230,30 +231,30 @@ def describe_choice(own: Mapping[str, float], keep: str) -> Iterator[str]:
     own['spread'], own['server_spread'], own['agreement']
   ):
     reason = (
-      "clients' images differ, not only their classes (spread of clients' means"
-      f' {own["spread"]:.3f}, above {choice.GREATEST_SPREAD}), also from the'
-      f' labeled images; two learners label only {own["agreement"]:.0%} of'
-      " clients' examples alike"
+      "clients' images differ, not only their classes (spread"
+      f' {own["spread"]:.3f}, of the labeled images {own["server_spread"]:.3f};'
+      f' both heads label {own["agreement"]:.0%} of examples alike)'
     )
   elif own['held_out'] < choice.LEAST_LABELS:
-    reason = (
-      f'labels are too few for a choice ({choice.LEAST_LABELS}, in classes with'
-      ' two or more)'
-    )
-    frequencies = (
-      "class frequencies of clients' examples and labels differ by a total"
-      f' variation of {own["share_gap"]:.2f}'
-    )
+    reason = f'fewer than {choice.LEAST_LABELS} held-out labels make no choice'
     if own['kept']:
-      yield f'{reason}: the head is exported; clients differ, and {frequencies}'
+      yield (
+        f'{reason}: the head is exported, as clients differ, but have nearly'
+        f' the class frequencies of the labels (total variation {share_gap})'
+      )
       return
-    reason += f'; {"clients are alike" if _are_alike(own) else frequencies}'
+    if own['evidence'] < class_shares.LEAST_EVIDENCE:
+      reason += ', clients are alike'
+    elif own['share_gap'] > choice.GREATEST_SHARE_GAP:
+      reason += f', class frequencies differ (total variation {share_gap})'
+    else:
+      reason += ', training has not ended'
   else:
     yield f'exported, as held-out labels and class frequencies say: {kept}'
     if own['share_gap'] > choice.GREATEST_SHARE_GAP:
       yield (
         "clients' examples have other class frequencies than the labels (total"
-        f' variation {own["share_gap"]:.2f}): the head was not a candidate'
+        f' variation {share_gap}): the head was not a candidate'
       )
     return
   yield (
@@ -269,13 +270,9 @@ def describe_clients(own: Mapping[str, float]) -> Iterator[str]:
     f' {math.exp(own["evidence"]):.2f} times as likely as with shares over all'
     ' clients'
   )
-  if _are_alike(own) or own['strength'] >= _ALIKE:
+  if own['evidence'] < class_shares.LEAST_EVIDENCE or own['strength'] >= _ALIKE:
     yield (
       'clients are alike, or have too few examples to show how they differ.'
       ' Unlabeled examples help less than with clients that differ; more labels'
       ' help most'
     )
-
-
-def _are_alike(own: Mapping[str, float]) -> bool:
-  return own['evidence'] < class_shares.LEAST_EVIDENCE
