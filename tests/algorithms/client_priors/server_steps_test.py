@@ -11,6 +11,7 @@ from scipy import stats
 import tensorflow as tf
 
 from tests.algorithms.client_priors import numpy_reference
+from tff_semifl.algorithms.client_priors import choice
 from tff_semifl.algorithms.client_priors import components as components_lib
 from tff_semifl.algorithms.client_priors import mixture
 from tff_semifl.algorithms.client_priors import server_labels
@@ -74,6 +75,29 @@ class LeaderTest(parameterized.TestCase):
     )
     found = server_steps.find_leader(estimate, components)
     self.assertEqual(found, expected)
+
+
+class ShareGapTest(absltest.TestCase):
+  def test_is_total_variation_between_labels_and_mean_posteriors(self):
+    labels = _labels()
+    start = state.start(functional.ModelWeights((), ()), 4, 3).estimate
+    posteriors = np.tile([0.5, 0.4, 0.1], [state.LEARNERS, 1])
+    learned = server_steps.learn(
+      server_steps.begin(start, labels)._replace(
+        averages=start.averages._replace(posteriors=tf.constant(posteriors))
+      ),
+      components_lib.Components(
+        tf.zeros([4], tf.float64),
+        tf.eye(4, dtype=tf.float64),
+        tf.ones([4], tf.float64),
+        tf.constant(120.0, tf.float64),
+      ),
+      labels,
+    )
+    # The labels' shares are 1/3.
+    np.testing.assert_allclose(
+      choice.measure_share_gap(learned, labels.shares), 0.9 - 2 / 3
+    )
 
 
 class HeadTest(absltest.TestCase):

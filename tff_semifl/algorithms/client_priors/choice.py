@@ -33,9 +33,9 @@ GREATEST_SPREAD = 0.0055
 # Clients who are writers have a spread of at most 0.0253.
 FOREIGN_SPREAD = 0.026
 # If both learners label at least this fraction of clients' examples alike, the
-# labels are probably right, even with a large spread. Learners
-# agree on at most 70% where digits are brightened, rotated or blurred, and on
-# at least 96% where only chance makes the spread of digits large.
+# labels are probably right, even with a large spread. Learners agree on at most
+# 70% where digits are brightened, rotated or blurred, and on at least 96% where
+# only chance makes the spread of digits large.
 LEAST_AGREEMENT = 0.9
 # Bounds of `measure_share_gap`: up to the first, the head is better than the
 # mixture if clients differ; above the second worse; between them it is either.

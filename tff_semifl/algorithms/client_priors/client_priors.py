@@ -39,7 +39,7 @@ _ALIKE = 0.99 * class_shares.GREATEST_STRENGTH
 _WEIGHT_IF_IMAGES_DIFFER = 0.25
 # On digits with two classes per client and 20 labels, the head is then 1 to 2
 # points worse than the labels alone; with the mean, 22 points better.
-NOT_ROBUST = 'clipped sums teach less than the labels alone'
+NOT_ROBUST = 'with clipped sums, the head is worse than the labels alone'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
