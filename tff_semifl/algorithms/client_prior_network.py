@@ -170,7 +170,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   labels_by_features = True
   server_trains_alone = False
 
-  rounds: PhaseSchedule = PhaseSchedule(total_rounds=3000, learning_rate=0.05)
+  rounds: PhaseSchedule = PhaseSchedule(total_rounds=3000, learning_rate=0.1)
   client: training_settings.ClientBatches = training_settings.ClientBatches(
     client_batch_size=20
   )
