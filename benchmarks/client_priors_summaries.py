@@ -104,7 +104,9 @@ def summarize_networks(rows: list[list[str]]) -> Iterator[str]:
     found[seed] = 100 * float(accuracy), 100 * float(right)
   for cell, found in cells.items():
     seeds = [
-      seed for seed in found.get('network', ()) if seed in found['layer']
+      seed
+      for seed in found.get('network', ())
+      if seed in found.get('layer', ())
     ]
     if not seeds:
       continue

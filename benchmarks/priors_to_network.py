@@ -14,8 +14,9 @@ r"""Accuracies of the steps from `client_priors` to `client_prior_network`.
 Each row is the test accuracy of one classifier: the regression on the labels
 alone and the linear layer, both by `client_priors`; the network of
 `client_prior_network`; and the same network with all labels in one place, with
-as many steps and images per step. Rows in the table are not repeated;
-with --runs_dir, an interrupted run resumes.
+as many steps and images per step. Rows in the table are not repeated; a table
+is for one model and number of clients. With --runs_dir, an interrupted run
+resumes.
 """
 
 import itertools
@@ -31,7 +32,8 @@ from benchmarks import client_priors_summaries
 import tff_semifl as sfl
 from tff_semifl.experiment import metrics_table
 
-_TASK = flags.DEFINE_string('task', 'fashion_mnist', 'The task.')
+_SIZES = {'digits': 1437, 'fashion_mnist': 60_000, 'cifar10': 50_000}
+_TASK = flags.DEFINE_enum('task', 'fashion_mnist', _SIZES, 'The task.')
 _DATA_DIR = flags.DEFINE_string('data_dir', None, 'Of TensorFlow Datasets.')
 _MODEL = flags.DEFINE_string('model', 'reddi_emnist_cnn', 'The network.')
 _LABEL_FEATURES = flags.DEFINE_string(
@@ -61,7 +63,6 @@ _RUNS_DIR = flags.DEFINE_string(
   'Folder of unfinished runs, by default a temporary one. Seconds of a row are'
   ' then of the last start alone.',
 )
-_SIZES = {'digits': 1437, 'fashion_mnist': 60_000, 'cifar10': 50_000}
 _KEY = ('task', 'labels', 'partition', 'seed', 'classifier')
 _COLUMNS = (*_KEY, 'accuracy', 'labels_right', 'seconds')
 

@@ -143,6 +143,7 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
         trainable=tuple(each.astype(np.float32) for each in teacher)
       ),
       bias=bias.astype(np.float32),
+      is_network=np.True_,
     )
     state = state._replace(guidance={'method': kept}, round_num=np.int32(5))
     for round_num, rate in ((5, 1.0), (6, 0.5)):
@@ -213,7 +214,7 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
       trainable=(kernel.astype(np.float32), bias.astype(np.float32))
     )
     layer = state_lib.Labeler(
-      *map(tf.constant, ([[1.0, 2.0, 3.0]], [3.0, 4.0, 5.0], 7.0))
+      *map(tf.constant, ([[1.0, 2.0, 3.0]], [3.0, 4.0, 5.0], np.float64(7)))
     )
     priors = state_lib.start(model.initial_weights, 4, 3)
     kept = network_labels.start(priors._replace(labeler=layer), model)
@@ -240,17 +241,50 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
       np.testing.assert_array_equal(kept.priors.labeler.weights, [[1, 3, 2]])
       np.testing.assert_array_equal(kept.priors.labeler.alpha, [3, 4, 5])
 
-  def test_network_labels_only_if_right_as_often_as_layer(self):
-    problem, process = linear_problem.LinearProblem(), _build()
-    state = _with_labels(
-      process.initialize(), *_draw_weights(4, 255), num_right=6
+  @parameterized.parameters(
+    (4, _STRENGTH, True),
+    (5, _STRENGTH, False),
+    # Clients have no class shares of their own.
+    (4, 1e6, False),
+  )
+  def test_network_labels_if_right_as_often_as_layer(
+    self, num_right, strength, expected
+  ):
+    """Four of six held-out labels are right; two others are not held out."""
+    model = linear_reference.create_classifier()
+    images = linear_reference.create_images(60)
+    kernel, bias = _draw_weights(4, 0.1)
+    logits = linear_reference.logits((kernel, bias), images)
+    bias -= logits.mean(axis=0)
+    predicted = (logits - logits.mean(axis=0)).argmax(axis=1)
+    weights = model.initial_weights._replace(
+      trainable=(kernel.astype(np.float32), bias.astype(np.float32))
     )
-    output = process.next(
-      state._replace(round_num=np.int32(5)),
-      problem.server_data,
-      _client_data(problem, False),
+    chosen = np.concatenate(
+      [np.flatnonzero(predicted == c)[:n] for c, n in enumerate((3, 4, 1))]
     )
-    self.assertEqual(output.metrics['client']['labels_by_network'], 0)
+    labels = predicted[chosen]
+    labels[:2] = 1
+    self.assertListEqual([*np.bincount(labels)], [1, 6, 1])
+    layer = state_lib.Labeler(
+      tf.zeros([5, 3], tf.float64),
+      tf.constant(strength * _SHARES),
+      tf.constant(num_right, tf.float64),
+    )
+    priors = state_lib.start(model.initial_weights, 4, 3)
+    kept = network_labels.update(
+      network_labels.start(priors._replace(labeler=layer), model),
+      network_labels.Sums(tf.ones([3]), tf.ones([3])),
+      hook_arguments.Server(
+        model=model,
+        seed=tf.constant(0),
+        round_num=tf.constant(4),
+        weights=weights,
+        data=linear_reference.labeled_dataset(images[chosen], labels),
+      ),
+      tf.constant(True),
+    )
+    self.assertEqual(kept.is_network, expected)
 
 
 def _draw_weights(size, scale):

@@ -78,8 +78,8 @@ class Labeler(method.Guiding):
   def tell(
     self, kept: network_labels.Kept, server: hook_arguments.Server
   ) -> network_labels.Message:
-    phase = network_labels.find_phase(server.round_num, self.total_rounds)
-    return network_labels.tell(_unpack(kept), server, phase)
+    del server
+    return network_labels.tell(_unpack(kept))
 
   def guidance(
     self,
@@ -91,12 +91,8 @@ class Labeler(method.Guiding):
       network_labels.find_phase(each, self.total_rounds)
       for each in (server.round_num, server.round_num + 1)
     )
-    return network_labels.update(
-      _unpack(kept),
-      network_labels.Sums(*sums),
-      server,
-      tf.not_equal(before, after),
-    )
+    sums, ends = network_labels.Sums(*sums), tf.not_equal(before, after)
+    return network_labels.update(_unpack(kept), sums, server, ends)
 
 
 def _unpack(kept: network_labels.Kept) -> network_labels.Kept:
@@ -186,6 +182,13 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
+    if ingredients.classifier.batch_moments is not None:
+      raise settings.SettingError(
+        'normalization',
+        'static_batch',
+        'the network labels images before its batch statistics are computed;'
+        ' use group',
+      )
     # Clients train on weakly augmented images.
     weak = ingredients.weak_augmentation
     process = super().build(
@@ -252,9 +255,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
 
     def train(state, weights, context, dataset, gradient):
-      state = optimizer.set_hparams(
-        state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
-      )
+      state = optimizers.with_rate(optimizer, state, context.learning_rate)
       state, trainable = optimizer.next(state, weights.trainable, gradient)
       weights = weights._replace(trainable=tuple(trainable))
       labeled = pipelines.concatenate_chunks(dataset)
@@ -268,11 +269,8 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
       )
       return state, weights, metrics
 
-    return server_work.ServerWork(
-      initialize=lambda: training_loop.initial_optimizer_state(
-        optimizer, classifier.initial_weights.trainable
-      ),
-      train=train,
+    return dataclasses.replace(
+      super().build_server_work(ingredients), train=train
     )
 
   def describe_result(self, trained: system.Trained) -> Iterator[str]:
@@ -297,7 +295,7 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
         'in the last rounds, the network itself labeled'
         if by_network
         else 'the layer labeled until the end: it predicts more held-out labels'
-        ' than the network predicts labels of the server'
+        f' than the network, or fewer than {choice.LEAST_LABELS} were held out'
       )
     size = 4e-6 * sum(each.size for each in trained.weights.trainable)
     yield (

@@ -10,8 +10,8 @@ Layer and teacher give log p(image | class), from which a client finds its class
 shares and labels.
 
 In later phases the layer still labels if clients have no class shares of their
-own, if no label can be held out, or if the layer predicts more held-out labels
-correctly than the teacher predicts labels of the server.
+own, if fewer than `choice.LEAST_LABELS` labels can be held out, or if the layer
+predicted more of these correctly than the teacher.
 
 No network trains on the server's labels. These labels therefore show if
 learning without labels has exchanged two classes. After the phase, both classes
@@ -32,6 +32,7 @@ import tensorflow as tf
 from tff_semifl.algorithms import gradient_steps
 from tff_semifl.algorithms.client_priors import choice
 from tff_semifl.algorithms.client_priors import linear_classifiers
+from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import state as state_lib
 from tff_semifl.core import hook_arguments
 from tff_semifl.data import pipelines
@@ -57,6 +58,7 @@ class Kept(NamedTuple):
   teacher: functional.ModelWeights
   classes: tf.Tensor  # int32 [classes], the teacher's output of each class.
   bias: tf.Tensor  # float32 [classes]
+  is_network: tf.Tensor  # bool scalar, whether the teacher labels.
 
 
 class Message(NamedTuple):
@@ -94,38 +96,32 @@ def start(priors: state_lib.State, model: functional.ImageClassifier) -> Kept:
     tf.nest.map_structure(tf.constant, model.initial_weights),
     tf.range(model.num_classes),
     tf.zeros([model.num_classes]),
+    tf.constant(False),
   )
 
 
-def tell(
-  kept: Kept, server: hook_arguments.Server, phase: tf.Tensor
-) -> Message:
-  """The message to clients; the server's labels decide which model labels."""
+def tell(kept: Kept) -> Message:
+  """The message to clients."""
   layer = state_lib.Labeler(*kept.priors.labeler)
-  logits, labels = _predict(kept.teacher, server)
-  logits = tf.gather(logits, kept.classes, axis=-1)
-  predicted = tf.argmax(logits, axis=-1, output_type=tf.int32)
-  num_right = tf.math.count_nonzero(tf.equal(predicted, labels))
-  # Without shares of its own, a client cannot correct the teacher.
-  has_own_shares = tf.reduce_sum(layer.alpha) < 0.99 * choice.WITHOUT_OWN_SHARES
   return Message(
     tf.nest.map_structure(lambda each: tf.cast(each, tf.float32), layer),
-    kept.teacher,
-    kept.classes,
-    kept.bias,
-    (phase > 0)
-    & has_own_shares
-    & (tf.cast(num_right, tf.float64) >= layer.num_right),
+    *kept[1:],
   )
 
 
-def _predict(
-  weights: functional.ModelWeights, server: hook_arguments.Server
-) -> tuple[tf.Tensor, tf.Tensor]:
-  """A network's logits of the labeled images, and their labels."""
-  labeled = pipelines.concatenate_chunks(server.data)
-  images = tf.cast(labeled['image'], tf.float32)
-  return server.model.logits(weights, images), labeled['label']
+def _is_better(
+  logits: tf.Tensor, labels: tf.Tensor, layer: state_lib.Labeler
+) -> tf.Tensor:
+  """Whether a network labels in place of the layer, a bool scalar."""
+  predicted = tf.argmax(logits, axis=-1, output_type=tf.int32)
+  targets = tf.one_hot(labels, logits.shape[-1])
+  # `layer.num_right` counts labels that cross-validation holds out.
+  num_right = tf.math.count_nonzero(
+    tf.equal(predicted, labels) & (server_labels.assign(targets) >= 0)
+  )
+  # Without shares of its own, a client cannot correct the network.
+  has_own_shares = tf.reduce_sum(layer.alpha) < 0.99 * choice.WITHOUT_OWN_SHARES
+  return has_own_shares & (tf.cast(num_right, tf.float64) >= layer.num_right)
 
 
 def find_exchange(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -170,6 +166,8 @@ def update(
 ) -> Kept:
   """Takes a step of the biases; after a phase, replaces the teacher.
 
+  The server's labels decide whether the teacher labels in the next phase.
+
   `Labeler.num_right` is not counted anew after an exchange of the layer.
   """
   step = _BIAS_STEP * tf.math.divide_no_nan(
@@ -177,7 +175,12 @@ def update(
   )
 
   def replace_teacher() -> Kept:
-    classes = find_exchange(*_predict(server.weights, server))
+    labeled = pipelines.concatenate_chunks(server.data)
+    labels = labeled['label']
+    logits = server.model.logits(
+      server.weights, tf.cast(labeled['image'], tf.float32)
+    )
+    classes = find_exchange(logits, labels)
     layer = state_lib.Labeler(*kept.priors.labeler)
     # The layer already has an exchange that was found after the last phase.
     is_new = tf.reduce_any(tf.not_equal(classes, kept.classes))
@@ -191,6 +194,7 @@ def update(
       server.weights,
       classes,
       log_shares - tf.gather(log_shares, classes),
+      _is_better(tf.gather(logits, classes, axis=-1), labels, layer),
     )
 
   return tf.cond(
