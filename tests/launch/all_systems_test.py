@@ -68,6 +68,8 @@ _OTHERS = {
   'flfl': {'consistency_threshold': 0.12},
   # Clients without labels do not train.
   'labeled_clients_alone': {'labeled_client_share': 1},
+  # Static batch normalization is refused.
+  'client_prior_network': {'model': 'reddi_emnist_cnn'},
   'client_prior_semifl': {
     'regularizer': 'sharpness_aware',
   },

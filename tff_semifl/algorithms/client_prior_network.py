@@ -185,9 +185,9 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     if ingredients.classifier.batch_moments is not None:
       raise settings.SettingError(
         'normalization',
-        'static_batch',
-        'the network labels images before its batch statistics are computed;'
-        ' use group',
+        None,
+        'the network would label images before the statistics of static batch'
+        ' normalization are computed; use group, or a model without them',
       )
     # Clients train on weakly augmented images.
     weak = ingredients.weak_augmentation
