@@ -101,7 +101,6 @@ def measure(
       # As in `client_prior_network`, for models with a choice of normalization.
       **({'normalization': 'group'} if _MODEL.value == 'wide_resnet' else {}),
       total_epochs=max(round(_ROUNDS.value * batch / size), 1),
-      learning_rate=0.1,
       server_batch_size=batch,
     )
     return {classifier: [metrics['test/accuracy'][-1], float('nan')]}

@@ -21,7 +21,7 @@ from tff_semifl.experiment import presets
 _DIGITS = '/digits_'
 _DIGEST = '1fb566c98032081b869f128d32fe0bf5e0beb6b14909b03fec02708636f4cdf8'
 _DIGEST_OF_SETTINGS = (
-  'fd24de5d53b40b18c32353168e6dfcd750f36d25528062f045e9c2ee837745b5'
+  'a49018ad04deb1bcdbf33b8f780747178680496f75b8c30aaf685d2d98ed72e4'
 )
 _IN_ONE_PLACE = (
   'pi_model',

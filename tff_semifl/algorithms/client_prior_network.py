@@ -48,7 +48,6 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
-from tff_semifl.core import server_work
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import features
@@ -245,33 +244,33 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
     return labels.probabilities
 
-  def build_server_work(
-    self, ingredients: system.Ingredients
-  ) -> server_work.ServerWork:
-    """Builds the server's optimizer step along the clients' mean gradient.
-
-    In this step, the server's labels are used only for metrics.
-    """
-    classifier, optimizer = ingredients.classifier, self.optimizer.build()
-
-    def train(state, weights, context, dataset, gradient):
-      state = optimizers.with_rate(optimizer, state, context.learning_rate)
-      state, trainable = optimizer.next(state, weights.trainable, gradient)
-      weights = weights._replace(trainable=tuple(trainable))
-      labeled = pipelines.concatenate_chunks(dataset)
-      images = tf.cast(labeled['image'], tf.float32)
-      output = training_loop.cross_entropy(
-        classifier.logits(weights, images), labeled['label']
-      )
-      number = tf.cast(tf.size(labeled['label']), tf.float32)
-      metrics = collections.OrderedDict(
-        loss=output.loss, accuracy=output.num_correct / number
-      )
-      return state, weights, metrics
-
-    return dataclasses.replace(
-      super().build_server_work(ingredients), train=train
+  def train_server(
+    self,
+    ingredients: system.Ingredients,
+    optimizer: optimizers.Optimizer,
+    state: Any,
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    dataset: tf.data.Dataset,
+    clients_gradient: Sequence[tf.Tensor],
+  ) -> tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]:
+    """A step along the clients' mean gradient; labels are only for metrics."""
+    state, trainable = optimizer.next(
+      optimizers.with_rate(optimizer, state, context.learning_rate),
+      weights.trainable,
+      clients_gradient,
     )
+    weights = weights._replace(trainable=tuple(trainable))
+    labeled = pipelines.concatenate_chunks(dataset)
+    images = tf.cast(labeled['image'], tf.float32)
+    output = training_loop.cross_entropy(
+      ingredients.classifier.logits(weights, images), labeled['label']
+    )
+    number = tf.cast(tf.size(labeled['label']), tf.float32)
+    metrics = collections.OrderedDict(
+      loss=output.loss, accuracy=output.num_correct / number
+    )
+    return state, weights, metrics
 
   def describe_result(self, trained: system.Trained) -> Iterator[str]:
     """Yields lines on how clients differ, and on the size of messages."""

@@ -1,14 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated SGD: a round is one step along server and client gradients.
-
-Each client sends the gradient of one batch. The server adds its own gradient to
-the clients' mean gradient, and takes the step.
-"""
+"""Federated SGD: a round is one step along gradients of clients' batches."""
 
 import abc
-import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
@@ -62,7 +57,6 @@ class GradientSteps(system.System):
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
   rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
   client: training_settings.ClientBatches = training_settings.ClientBatches()
-  server: training_settings.ServerBatches = training_settings.ServerBatches()
   optimizer: training_settings.ClippedNesterov = (
     training_settings.ClippedNesterov()
   )
@@ -90,6 +84,19 @@ class GradientSteps(system.System):
     and additional fields of the client's `LocalTraining`.
     """
 
+  @abc.abstractmethod
+  def train_server(
+    self,
+    ingredients: system.Ingredients,
+    optimizer: optimizers.Optimizer,
+    state: Any,
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    dataset: tf.data.Dataset,
+    clients_gradient: Sequence[tf.Tensor],
+  ) -> tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]:
+    """The server's step; the rest is as in `ServerWork.train`."""
+
   def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
     """The labels in the clients' loss; by default the most probable classes."""
     return labels.labels
@@ -99,13 +106,14 @@ class GradientSteps(system.System):
       self.averaging.aggregator.build(),
       ingredients.classifier.weights_type.trainable,
     )
+    optimizer = self.optimizer.build()
     work = client_work.build_client_work(
       ingredients.classifier,
       functools.partial(self.train_client, ingredients),
       data_type=client_with_participation_type(
         ingredients.classifier.image_shape, ingredients.num_features
       ),
-      optimizer=self.optimizer.build(),
+      optimizer=optimizer,
       max_update_norm_ratio=self.averaging.max_update_norm_ratio,
       measure_weight_diversity=aggregator.is_weighted,
       return_given_labels=ingredients.returns_given_labels,
@@ -114,7 +122,12 @@ class GradientSteps(system.System):
       round_parts.build_round_parts(
         ingredients,
         work,
-        self.build_server_work(ingredients),
+        server_work.ServerWork(
+          initialize=lambda: training_loop.initial_optimizer_state(
+            optimizer, ingredients.classifier.initial_weights.trainable
+          ),
+          train=functools.partial(self.train_server, ingredients, optimizer),
+        ),
         learning_rate_fn=self.rounds.create_learning_rate_fn(),
         aggregator=aggregator,
         guides=self.create_guides(ingredients),
@@ -188,56 +201,6 @@ class GradientSteps(system.System):
       pseudo_labels.give_at_once(batch, labels.labels, is_kept),
     )
     return local._replace(**further)
-
-  def build_server_work(
-    self, ingredients: system.Ingredients
-  ) -> server_work.ServerWork:
-    """Builds the server's step along the sum of server and client gradients.
-
-    The clients' mean gradient is the last argument of the server work.
-    """
-    classifier, optimizer = ingredients.classifier, self.optimizer.build()
-
-    def train(state, weights, context, dataset, clients_gradient):
-      data = pipelines.concatenate_chunks(dataset)
-      state = optimizers.with_rate(optimizer, state, context.learning_rate)
-
-      node = federated_process.Node(context)
-      purpose = random_seeds.Purpose
-      indices = select_batch(
-        tf.shape(data['label'])[0],
-        self.server.filled_batch_size,
-        context.round_num,  # The server trains in each round.
-        random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
-      )
-      images = ingredients.weak_augmentation(
-        tf.gather(data['image'], indices),
-        node.seed(purpose.SERVER_AUGMENTATION),
-      )
-      gradient, output = cross_entropy_gradient(
-        classifier,
-        weights,
-        images,
-        tf.gather(data['label'], indices),
-        node.seed(purpose.DROPOUT_MASK),
-      )
-      state, trainable = optimizer.next(
-        state,
-        weights.trainable,
-        tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
-      )
-      size = tf.cast(tf.shape(indices)[0], tf.float32)
-      metrics = collections.OrderedDict(
-        loss=output.loss, accuracy=output.num_correct / size
-      )
-      return state, weights._replace(trainable=tuple(trainable)), metrics
-
-    return server_work.ServerWork(
-      initialize=lambda: training_loop.initial_optimizer_state(
-        optimizer, classifier.initial_weights.trainable
-      ),
-      train=train,
-    )
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]

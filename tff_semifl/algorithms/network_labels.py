@@ -167,7 +167,6 @@ def update(
   """Takes a step of the biases; after a phase, replaces the teacher.
 
   The server's labels decide whether the teacher labels in the next phase.
-
   `Labeler.num_right` is not counted anew after an exchange of the layer.
   """
   step = _BIAS_STEP * tf.math.divide_no_nan(

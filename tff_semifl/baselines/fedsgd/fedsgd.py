@@ -43,6 +43,8 @@ from tff_semifl.randomness import random_seeds
 class FedSGD(gradient_steps.GradientSteps):
   """Federated SGD: a round is one step along server and client gradients."""
 
+  server: training_settings.ServerBatches = training_settings.ServerBatches()
+
   def label(
     self,
     ingredients: system.Ingredients,
@@ -58,6 +60,47 @@ class FedSGD(gradient_steps.GradientSteps):
     return pseudo_labels.from_logits(
       ingredients.classifier.batch_logits(weights, weak)
     ), {}
+
+  def train_server(
+    self,
+    ingredients: system.Ingredients,
+    optimizer: optimizers.Optimizer,
+    state: Any,
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    dataset: tf.data.Dataset,
+    clients_gradient: Sequence[tf.Tensor],
+  ) -> tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]:
+    """A step along the sum of the server's and the clients' mean gradient."""
+    data = pipelines.concatenate_chunks(dataset)
+    node, purpose = federated_process.Node(context), random_seeds.Purpose
+    indices = gradient_steps.select_batch(
+      tf.shape(data['label'])[0],
+      self.server.filled_batch_size,
+      context.round_num,  # The server trains in each round.
+      random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
+    )
+    images = ingredients.weak_augmentation(
+      tf.gather(data['image'], indices),
+      node.seed(purpose.SERVER_AUGMENTATION),
+    )
+    gradient, output = gradient_steps.cross_entropy_gradient(
+      ingredients.classifier,
+      weights,
+      images,
+      tf.gather(data['label'], indices),
+      node.seed(purpose.DROPOUT_MASK),
+    )
+    state, trainable = optimizer.next(
+      optimizers.with_rate(optimizer, state, context.learning_rate),
+      weights.trainable,
+      tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
+    )
+    number = tf.cast(tf.size(indices), tf.float32)
+    metrics = collections.OrderedDict(
+      loss=output.loss, accuracy=output.num_correct / number
+    )
+    return state, weights._replace(trainable=tuple(trainable)), metrics
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
